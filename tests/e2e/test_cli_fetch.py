@@ -60,19 +60,19 @@ def test_every_source_is_fetched_page_by_page_and_built(
 
 
 def test_arxiv_is_asked_for_words_within_categories_and_years(
-    server: BulkServer, environment: dict[str, str], run: Run
+    bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:
-    server.count, server.page = 230, 100
+    bulk.count, bulk.page = 230, 100
     arguments = ("--query", "tree growth", "--category", "cs.CL", "--since", "2000")
     done = run("fetch", "arxiv", *arguments)
     assert done.returncode == 0, done.stderr
     assert "230 works fetched from arxiv" in done.stdout
-    queries = [dict(parse_qsl(urlsplit(one).query)) for one in server.requests if "/query" in one]
+    queries = [dict(parse_qsl(urlsplit(one).query)) for one in bulk.requests if "/query" in one]
     assert [one["start"] for one in queries] == ["0", "100", "200"]
     assert {one["search_query"] for one in queries} == {
         "all:tree AND all:growth AND (cat:cs.CL) AND submittedDate:[200001010000 TO 210012312359]"
     }
-    with library(environment) as found:
+    with library(fetch_env) as found:
         work = next(w for w in found.works(range(len(found))) if w.title.endswith("number 7"))
     assert (work.arxiv, work.year, work.authors[0].family) == ("2001.00007", 2007, "Hazel")
     assert work.keywords == ("cs.CL",) and work.abstract == "On trees."

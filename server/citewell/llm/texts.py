@@ -206,7 +206,8 @@ def without_identifiers(answer: object) -> str:
     text = "".join(_plain(character) for character in text)
     for pattern in (_MARKUP, _ENTITY):
         text = _until_stable(pattern, " ", text)
-    text = _LINK.sub(r" \1 ", text)
+    # Half a link would become a whole one when an identifier in it is removed.
+    text = _LINK.sub(r" \1 ", text).replace("](", "] (")
     for pattern in (_CITATION, _ADDRESS, _IDENTIFIER):
         text = _until_stable(pattern, f" {GAP} ", text)
     text = _SIGNS.sub(" ", text)

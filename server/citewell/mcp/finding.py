@@ -369,7 +369,7 @@ async def related_papers(
     id: PaperId,
     direction: Annotated[
         Direction,
-        Field(description="What it cites, what cites it, or what others cite together with it."),
+        Field(description="What it cites, what cites it, or what is cited with it."),
     ],
     cursor: Cursor = "",
     max_tokens: MaxTokens = 4000,

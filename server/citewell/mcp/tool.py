@@ -41,8 +41,8 @@ Cursor = Annotated[
     str,
     Field(max_length=100, description="The last page's `next_cursor`."),
 ]
-Write = Annotated[bool, Field(description="Write it; otherwise only show the diff.")]
-DetailLevel = Annotated[Detail, Field(description="full: with abstract, ids and reasons.")]
+Write = Annotated[bool, Field(description="Write it; otherwise show the diff.")]
+DetailLevel = Annotated[Detail, Field(description="full: abstract, ids, reasons.")]
 BibPath = Annotated[
     str,
     Field(max_length=10_000, description="The .bib file; it may be new."),

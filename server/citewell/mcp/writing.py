@@ -58,9 +58,9 @@ SHOWN = 5
     only={"choices", "threshold", "online", "choose"},
     words={
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
-        "The others with words, as in \\cite<words>, take their best paper, if certain enough.",
-        "threshold": "Minimum confidence to fill a placeholder that is not in `choices`.",
-        "online": "Also ask the allowed sources about placeholders that would stay open.",
+        "Others with words (\\cite<words>) take their best paper if certain enough.",
+        "threshold": "Minimum confidence of the others.",
+        "online": "Also ask the allowed sources.",
     },
     asks=may_search,
     writes=True,
@@ -255,8 +255,7 @@ async def add_entries(
     bib: BibPath,
     write: Write = False,
 ) -> Answer:
-    """Add the records of several papers to a .bib in one change: all, or none if an id is
-    unknown."""
+    """Add several papers to a .bib in one change: all, or none if an id is unknown."""
     call.tools.may(write)
     done = await call.tools.run(partial(_add_all, call.tools, ids, bib, write), "document")
     await notify_written(call.context, done["written"], bib)
@@ -367,7 +366,7 @@ async def fetch_papers(
     ] = False,
 ) -> Answer:
     """Add works of an allowed source to the library. Call it first without `write`, and ask the
-    user whether that size is welcome."""
+    user about the size."""
     progress = progress_of(call.context)
 
     def run(cancel: Cancel) -> Answer:

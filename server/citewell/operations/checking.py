@@ -146,7 +146,7 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = ()
     online: Annotated[
         bool,
-        Meta(description="Also send what the library lacks to the allowed sources."),
+        Meta(description="Also ask the allowed sources."),
     ] = False
     changes: Annotated[
         dict[str, str],

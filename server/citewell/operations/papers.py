@@ -28,7 +28,7 @@ MAX_PAPERS = 50
 MAX_ID = 300
 
 PASSAGE = (
-    "LaTeX or Markdown in any language. [CITATION] or another placeholder marks where a citation "
+    "LaTeX or Markdown, any language. [CITATION] or another placeholder marks where a citation "
     "belongs; default: the end."
 )
 Passage = Annotated[str, Meta(min_length=1, max_length=MAX_PASSAGE, description=PASSAGE)]
@@ -36,9 +36,7 @@ Markup = Annotated[
     Literal["auto", "latex", "markdown"],
     Meta(description="Format of the text; `auto` treats text with a backslash as LaTeX."),
 ]
-Choose = Annotated[
-    bool, Meta(description="Ask the configured language model; false: send it nothing.")
-]
+Choose = Annotated[bool, Meta(description="false: no language model.")]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS, description="Number of papers.")]
 Id = Annotated[
     str, Meta(min_length=1, max_length=MAX_ID, description="An id, a DOI or an arXiv id.")

@@ -31,11 +31,9 @@ _YEARS = Problem(
 
 Year = Annotated[int, Meta(ge=0, le=9999)]
 AuthorName = Annotated[
-    str, Meta(max_length=300, description="Only papers by this author: `LeCun`, `Yann LeCun`.")
+    str, Meta(max_length=300, description="By this author: `LeCun`, `Yann LeCun`.")
 ]
-VenueName = Annotated[
-    str, Meta(max_length=300, description="Only papers of this venue: `ACL`, `Nature`.")
-]
+VenueName = Annotated[str, Meta(max_length=300, description="Of this venue: `ACL`, `Nature`.")]
 
 
 Sort = Annotated[

@@ -89,7 +89,7 @@ def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat
 
 
 def test_without_choose_nothing_is_sent_to_the_model(
-    http_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
+    paper_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
     pytest.importorskip("dspy")
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
@@ -97,7 +97,7 @@ def test_without_choose_nothing_is_sent_to_the_model(
         provider="llamacpp", model="scripted", base_url=model.url, daily_tokens=0, daily_cost=0.0,
         rerank="pointwise", reformulate=True, verify=True,
     )  # fmt: skip
-    options = replace(http_options, llm=llm)
+    options = replace(paper_options, llm=llm)
     engine = LocalEngine.open(options)
     client = client_of(options, engine)
     document = {"path": "main.md", "text": "Attention [@?attention] helps.", "threshold": 0}

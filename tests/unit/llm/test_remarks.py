@@ -129,6 +129,7 @@ PIECES = st.one_of(
 
 
 @example("1arXiv:2101.00001arXiv:2101.00001")
+@example("A[[@k]](")
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_no_text_becomes_more_than_a_line_of_words(text: str) -> None:
     shown = remark(text, WORKS)

@@ -61,12 +61,12 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = ""
     language: Annotated[
         str,
-        Meta(max_length=60, description="Only this language (code or name), or none stated."),
+        Meta(max_length=60, description="This language (code or name), or none stated."),
     ] = ""
     strict_language: Annotated[
         bool, Meta(description="With `language`: not the papers without a stated one.")
     ] = False
-    year: Annotated[Year | None, Meta(description="This year only, without the other two.")] = None
+    year: Annotated[Year | None, Meta(description="This year only.")] = None
     year_from: Annotated[Year | None, Meta(description="First year.")] = None
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
     k: Count = 10

@@ -143,7 +143,7 @@ def test_names_become_identifiers_and_unknown_ones_are_said(bulk: BulkServer, ru
     assert "knows no venue named 'nowhere at all'" in done.stderr
     done = run("fetch", "arxiv", "--topic", "trees")
     assert done.returncode == 2 and "cannot select by --topic." in done.stderr
-    assert "It takes --category, --since, --until." in done.stderr
+    assert "It takes --category, --query, --since, --until." in done.stderr
     done = run("fetch", "openalex", "--since", "2020")
     assert done.returncode == 2 and "too many works" in done.stderr
 

@@ -84,10 +84,10 @@ def status_of(problem: Problem) -> int:
     return next(starts, 500)
 
 
-# The row of docs/problems.md for one code: the page behind the `type` of a problem.
+# The row of docs/problems.md with a code: the page behind the `type` of a problem.
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_ROW = re.compile(r"^\| `([a-z0-9-]+)` \| (.*) \| (.*) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (`[a-z0-9-]+`(?:, `[a-z0-9-]+`)*) \| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def problem_page(code: str) -> str | None:
@@ -101,5 +101,9 @@ def _pages() -> dict[str, str]:
     for page in (_PACKAGE / "docs" / "problems.md", _PACKAGE.parents[1] / "docs" / "problems.md"):
         if page.is_file():
             rows = _ROW.findall(page.read_text("utf-8"))
-            return {code: f"# `{code}`\n\n{means}\n\n{hint}\n" for code, means, hint in rows}
+            return {
+                code.strip("`"): f"# {code}\n\n{means}\n\n{hint}\n"
+                for codes, means, hint in rows
+                for code in codes.split(", ")
+            }
     return {}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -98,6 +100,15 @@ def test_each_problem_leads_to_its_explanation(client: Any, problem: Any) -> Non
     page = client.get(found.json()["type"])
     assert page.status_code == 200 and "# `record-unknown`" in page.text
     assert problem(client.get("/problems/no-such-code")) == (404, "endpoint-unknown")
+
+
+def test_every_problem_in_the_docs_has_a_page(client: Any) -> None:
+    text = (Path(__file__).resolve().parents[3] / "docs/problems.md").read_text("utf-8")
+    cells = re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
+    codes = [code for cell in cells for code in re.findall(r"`([^`]+)`", cell)]
+    assert {"server-busy", "style-unknown", "style-unreadable"} <= set(codes)
+    for code in codes:
+        assert f"`{code}`" in client.get(f"/problems/{code}").text, code
 
 
 class Done(msgspec.Struct):

@@ -121,9 +121,7 @@ async def check_references(
         Field(max_length=10_000, description="A .bib, a paper or a PDF."),
     ] = "",
     write: Write = False,
-    verified_too: Annotated[
-        bool, Field(description="Also list the references that are right.")
-    ] = False,
+    verified_too: Annotated[bool, Field(description="List the correct references, too.")] = False,
     cursor: Cursor = "",
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 6000,

@@ -59,7 +59,7 @@ SHOWN = 5
     words={
         "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
         "Others with words (\\cite<words>) take their best paper if certain enough.",
-        "threshold": "Minimum confidence of the others.",
+        "threshold": "Minimum confidence for the others.",
         "online": "Also ask the allowed sources.",
     },
     asks=may_search,

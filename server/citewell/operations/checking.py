@@ -146,7 +146,7 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = ()
     online: Annotated[
         bool,
-        Meta(description="Also ask the allowed sources."),
+        Meta(description="Ask the allowed sources for what the library lacks."),
     ] = False
     changes: Annotated[
         dict[str, str],

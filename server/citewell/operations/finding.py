@@ -337,7 +337,7 @@ def pick(service: Service, request: PickRequest, cancel: Cancel) -> PickAnswer:
             )
     may = service.options.llm.pick or service.options.llm.provider == "none"
     count = len(request.candidates) or request.k
-    found = choose(service.engine, query, result, count, pick=int(may), cancel=cancel)
+    found = choose(service.engine, query, result, count, pick=may, cancel=cancel)
     problems += found.problems if may else (*found.problems, _MAY_NOT)
     picked = found.picked or Picked(work=result.hits[0].work.id)
     papers = tuple(found_paper(hit) for hit in found.hits)

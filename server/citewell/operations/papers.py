@@ -36,7 +36,7 @@ Markup = Annotated[
     Literal["auto", "latex", "markdown"],
     Meta(description="Format of the text; `auto` treats text with a backslash as LaTeX."),
 ]
-Choose = Annotated[bool, Meta(description="false: no language model.")]
+Choose = Annotated[bool, Meta(description="Use the language model.")]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS, description="Number of papers.")]
 Id = Annotated[
     str, Meta(min_length=1, max_length=MAX_ID, description="An id, a DOI or an arXiv id.")

@@ -332,7 +332,7 @@ class FillTask:
         for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
             if self._depth:
                 progress(ASKING, number, total)
-            pick = self._depth if query in left else 0
+            pick = self._depth > 0 and query in left
             found = choose(self._engine, query, result, self._count, pick=pick, cancel=cancel)
             self._found[_bare(query)] = found
 

@@ -140,7 +140,7 @@ def find_papers(
     for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
         if pick:
             progress(ASKING, number, total)
-        found.append(choose(engine, query, result, count, pick=pick, cancel=cancel))
+        found.append(choose(engine, query, result, count, pick=pick > 0, cancel=cancel))
     return found
 
 
@@ -155,7 +155,7 @@ def find_in_one_pass(
     """Return what `find_papers` does, faster for many queries and without progress."""
     results = engine.find_batch(queries, max(count, pick), tier="deep", cancel=cancel)
     return [
-        choose(engine, query, result, count, pick=pick, cancel=cancel)
+        choose(engine, query, result, count, pick=pick > 0, cancel=cancel)
         for query, result in zip(queries, results, strict=True)
     ]
 
@@ -166,7 +166,7 @@ def choose(
     result: SearchResult,
     count: int,
     *,
-    pick: int,
+    pick: bool,
     cancel: Cancel | None = None,
 ) -> Found:
     """The first `count` results for a query, after the language model's choice if it is to `pick`

@@ -11,6 +11,7 @@ from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.contract import (
     MATCHES,
+    NO_CONDITIONS,
     Answer,
     Ask,
     Conditions,
@@ -72,7 +73,8 @@ class Crossref(Source):
 
     async def _match(self, wanted: SourceQuery) -> Answer:
         words = [wanted.title, *wanted.authors, str(wanted.year or "")]
-        return await self._query(" ".join(word for word in words if word), MATCHES)
+        text = " ".join(word for word in words if word)
+        return await self._search(text, MATCHES, NO_CONDITIONS)
 
     async def _search(self, text: str, limit: int, where: Conditions) -> Answer:
         params = (
@@ -82,10 +84,6 @@ class Crossref(Source):
             ("rows", str(limit)),
             ("select", _SELECT),
         )
-        return await self.works(Ask(path="/works", params=params), decode_list)
-
-    async def _query(self, text: str, limit: int) -> Answer:
-        params = (("query.bibliographic", text), ("rows", str(limit)), ("select", _SELECT))
         return await self.works(Ask(path="/works", params=params), decode_list)
 
     async def _references(self, kind: str, value: str, limit: int) -> Answer:

@@ -123,6 +123,10 @@ _AT_ONCE = 5_000
 Hashes = NDArray[np.uint32]
 
 
+class _Titled(msgspec.Struct, frozen=True):
+    title: str = ""
+
+
 class _Stated(msgspec.Struct, frozen=True):
     """The needed fields of a record."""
 
@@ -143,6 +147,10 @@ class KindsAndLanguages:
         (rows,)."""
         hashes = np.array([text_hash(term) for term in terms], np.uint32)
         return np.isin(self._read()[column == LANGUAGE], hashes)
+
+    def titles(self, rows: NDArray[np.int64]) -> list[str]:
+        """The titles of some rows, in their order."""
+        return [one.title for one in self._library.records(rows.tolist(), _Titled)]
 
     def _read(self) -> tuple[Hashes, Hashes]:
         with self._lock:

@@ -114,3 +114,15 @@ def test_the_words_of_an_intent_that_begin_a_title_still_find_it(run: Run, url: 
     done = run("find", "--json", text)
     assert json.loads(done.stdout)["hits"][0]["work"]["title"] == RECORDS[10]["title"]
     assert asked(url, query=text)["papers"][0]["title"] == RECORDS[10]["title"]
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [("neural networks for parsing", "computing"), ("social inequality in schools", "unclear")],
+)
+def test_the_field_of_a_question_is_shown(run: Run, url: str, text: str, field: str) -> None:
+    done = run("find", "--explain", "--json", text)
+    assert f"Field: {field}." in done.stderr
+    assert json.loads(done.stdout)["field"] == field
+    assert f"Field: {field}." in run("explore", "--trace", text).stderr
+    assert asked(url, query=text)["field"] == field

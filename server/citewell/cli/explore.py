@@ -121,6 +121,8 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     request, found, library, cited = _explored(options, request, flags)
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
+    if flags["trace"] or request.online:
+        echo(f"Field: {found.field}.", err=True)
     if saved is not None:
         echo(f"{len(papers)} of {len(found.papers)} papers are new since {saved.date}.", err=True)
     nothing_new = saved is not None and bool(found.papers) and not papers

@@ -207,7 +207,8 @@ def find(
         if explain:
             understood = understood_text(found.result.understood)
             more = [f"Also searched for: {other}" for other in found.queries[1:]]
-            echo("\n".join((understood or "Understood: words alone.", *more)), err=True)
+            field = f"Field: {found.field}."
+            echo("\n".join((understood or "Understood: words alone.", field, *more)), err=True)
         if not (as_json or bibtex):
             _show_found(found, cited, options.bib, f"# {one}" if file else "", verbose=verbose)
         show_problems(found.problems, error=_is_broken(found.result))
@@ -294,6 +295,7 @@ def _to_json(found: Found, keys: Sequence[str]) -> dict[str, Any]:
             for hit, key in zip(result.hits, keys, strict=True)
         ],
         "understood": msgspec.to_builtins(result.understood),
+        "field": found.field,
         "problems": msgspec.to_builtins(tuple(dict.fromkeys(found.problems))),
         "queries": found.queries,
         "variant": result.variant,

@@ -150,14 +150,13 @@ class Engine(Protocol):
     def search_sources(
         self,
         query: Query,
-        around: Sequence[Work] = (),
+        fields: Sequence[str] = (),
         *,
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> SourcesFound:
-        """Records of the allowed sources that cover the field of the words (or else of the papers
-        `around`), each queried in its own form, all at once, for at most `seconds`. Raises only
-        `Cancelled`."""
+        """Records of the allowed sources that cover the `fields`, or of all without any, each queried
+        in its own form, all at once, for at most `seconds`. Raises only `Cancelled`."""
         ...
 
     def follow_citations(

@@ -284,14 +284,14 @@ class LocalEngine:
     def search_sources(
         self,
         query: Query,
-        around: Sequence[Work] = (),
+        fields: Sequence[str] = (),
         *,
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> SourcesFound:
         if self._source_search is None:
             return SourcesFound(problems=(self._sources_problem(),))
-        return self._source_search.search(query, around, seconds, cancel or Cancel())
+        return self._source_search.search(query, fields, seconds, cancel or Cancel())
 
     def follow_citations(
         self,

@@ -94,6 +94,9 @@ class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     understood: Annotated[
         tuple[QueryPart, ...], Meta(description="Parts of `query` that were understood.")
     ] = ()
+    field: Annotated[
+        str, Meta(description="Field of the question, or unclear: computing, biomedicine ...")
+    ] = ""
     snapshot: Annotated[str, Meta(description="Of the library that was searched.")] = ""
     overview: Overview | None = None
     problems: tuple[Problem, ...] = ()
@@ -207,6 +210,7 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
         relevant=found.relevant,
         ending=found.ending,
         understood=found.understood.parts,
+        field=found.field,
         snapshot=found.snapshot,
         overview=found.overview,
         problems=public_problems(found.problems),

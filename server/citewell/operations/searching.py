@@ -15,7 +15,15 @@ from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Count, Paper, found_paper, with_citations
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.find import Status, digest, from_cursor, in_sentence, status_of, to_cursor
+from citewell.usecases.find import (
+    Found,
+    Status,
+    digest,
+    from_cursor,
+    in_sentence,
+    status_of,
+    to_cursor,
+)
 
 MAX_DEPTH = 400
 """Maximum number of papers in all pages of one search."""
@@ -99,6 +107,9 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         tuple[QueryPart, ...],
         Meta(description="Parts of `query` that were understood: `query[start:end]`, by kind."),
     ] = ()
+    field: Annotated[
+        str, Meta(description="Field of the question, or unclear: computing, biomedicine ...")
+    ] = ""
     problems: tuple[Problem, ...] = ()
 
 
@@ -136,6 +147,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
         ),
         next_cursor=page.next_cursor(),
         understood=page.result.understood.parts,
+        field=Found(query=query, result=page.result).field,
         problems=public_problems((*page.result.problems, *page.result.dropped)),
     )
 

@@ -28,6 +28,7 @@ from citewell.model.llm import Picked
 from citewell.model.query import MARK, Direction
 from citewell.model.titles import title_key
 from citewell.options import Options
+from citewell.sources.fields import fields_of, fields_text
 
 MAX_PASSAGE = 20_000
 MAX_PLACES = 20
@@ -71,6 +72,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         added by rules or the language model."""
         texts = (self.query.text, self.query.sentence, *self.result.queries)
         return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+
+    @property
+    def field(self) -> str:
+        """The fields of the question, "unclear" if its words and the best papers show none."""
+        topic = self.result.understood.query.topic or self.query.text or self.query.sentence
+        return fields_text(fields_of(topic, [hit.work for hit in self.hits]))
 
     @property
     def confidences(self) -> tuple[float | None, ...]:

@@ -121,6 +121,8 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     passes: tuple[Pass, ...] = ()
     understood: Understood = Understood()
     """The interpretation of the words."""
+    field: str = ""
+    """The fields of the question, "unclear" if its words and the best papers show none."""
     ending: Ending = ""
     snapshot: str = ""
     """Snapshot of the searched library."""

@@ -140,7 +140,8 @@ function results(given) {
   function drawChips() {
     const letters = [...request.query];
     const parts = (answer.understood ?? []).filter((one) => one.kind !== "topic");
-    chips.replaceChildren(...parts.map((one) => {
+    const field = answer.field ? [h("li", { class: "muted" }, `field: ${answer.field}`)] : [];
+    chips.replaceChildren(...field, ...parts.map((one) => {
       const rest = [...letters.slice(0, one.start), ...letters.slice(one.end)].join("").replace(/\s+/g, " ").trim();
       return h("li", { class: "chip" }, h("span", {}, `${one.kind}: `, bdi(partName(one))),
         h("button", { type: "button", "aria-label": `Remove ${one.kind} ${partName(one)}`, onclick: () => go(address({ ...plain(), q: rest })) }, "×"));

@@ -155,8 +155,8 @@ class Engine(Protocol):
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> SourcesFound:
-        """Records of the allowed sources that cover the `fields`, or of all without any, each queried
-        in its own form, all at once, for at most `seconds`. Raises only `Cancelled`."""
+        """Records of the allowed sources that cover the `fields`, or of all without any, each
+        queried in its own form, all at once, for at most `seconds`. Raises only `Cancelled`."""
         ...
 
     def follow_citations(

@@ -79,8 +79,8 @@ def test_every_source_is_asked_where_the_best_papers_do_not_match_the_question(
     text = "social inequality in school education"
     found = explored(env, sources, ["arxiv", "pubmed", "dblp", "crossref"], text=text)
     record = next(one for one in found.passes if one.name == "sources")
-    asked = {query.partition(":")[0] for query in record.queries}
-    assert found.field == "unclear" and asked == {"arxiv", "pubmed", "dblp", "crossref"}
+    names = {query.partition(":")[0] for query in record.queries}
+    assert found.field == "unclear" and names == {"arxiv", "pubmed", "dblp", "crossref"}
 
 
 def test_references_and_citers_come_from_a_source_that_lists_them(

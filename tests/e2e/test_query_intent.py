@@ -24,6 +24,10 @@ RECORDS = [
     {"title": "Overview of the Shared Task on Parsing", "year": 2017, "citations": 10},
     {"title": "Recent Advances in Weaving of Baskets", "year": 2005, "citations": 10},
     {"title": "Weaving of Baskets", "year": 2020, "citations": 10},
+    *({"title": f"Pottery with Glaze {n}", "year": 2010, "citations": n, "venue": "Clay",
+       "authors": [f"Bo He{n}"]} for n in range(5)),
+    *({"title": f"Glaze and Pottery {n}", "year": 2022, "citations": 100 * n, "venue": "Kiln",
+       "authors": ["Chi Okafor"]} for n in range(5)),
 ]  # fmt: skip
 
 
@@ -57,7 +61,7 @@ def url(home: tuple[Path, dict[str, str]]) -> Iterator[str]:
         yield address
 
 
-def asked(url: str, **request: Any) -> dict[str, Any]:
+def search(url: str, **request: Any) -> dict[str, Any]:
     answer: dict[str, Any] = (
         httpx2.post(f"{url}/v1/search", json=request, timeout=120).raise_for_status().json()
     )
@@ -82,7 +86,7 @@ def test_an_intent_is_shown_and_orders_the_papers(
     assert done.stderr.startswith(understood), done.stderr
     title = {"kind: survey": {first, "Parsing: a critical review"}}.get(understood, {first})
     assert json.loads(done.stdout)["hits"][0]["work"]["title"] in title
-    answer = asked(url, query=text)
+    answer = search(url, query=text)
     kind, value = understood.split(": ")
     part = answer["understood"][0]
     assert (part["kind"], part["value"]) == ({"order": "recency"}.get(kind, kind), value)
@@ -94,7 +98,7 @@ def test_methods_come_before_surveys_and_corpora(run: Run, url: str) -> None:
     assert "kind: method · topic: parsing" in done.stderr
     for papers in (
         [hit["work"]["title"] for hit in json.loads(done.stdout)["hits"]],
-        [paper["title"] for paper in asked(url, query="methods for parsing")["papers"]],
+        [paper["title"] for paper in search(url, query="methods for parsing")["papers"]],
     ):
         others = {"A Survey of Parsing", "Parsing: a critical review", "A Corpus of Parsing"}
         assert papers.index("Parsing of Meadows") < min(map(papers.index, others))
@@ -104,7 +108,7 @@ def test_reviews_of_products_books_and_peers_are_no_surveys(run: Run, url: str) 
     done = run("find", "--kind", "survey", "--json", "parsing")
     surveys = {"A Survey of Parsing", "Parsing: a critical review"}
     assert {hit["work"]["title"] for hit in json.loads(done.stdout)["hits"]} == surveys
-    answer = asked(url, query="parsing", kind="survey")
+    answer = search(url, query="parsing", kind="survey")
     assert {paper["title"] for paper in answer["papers"]} == surveys
     assert "Understood: words alone." in run("find", "--explain", "parsing product reviews").stderr
 
@@ -113,7 +117,7 @@ def test_the_words_of_an_intent_that_begin_a_title_still_find_it(run: Run, url: 
     text = "recent advances in weaving of"
     done = run("find", "--json", text)
     assert json.loads(done.stdout)["hits"][0]["work"]["title"] == RECORDS[10]["title"]
-    assert asked(url, query=text)["papers"][0]["title"] == RECORDS[10]["title"]
+    assert search(url, query=text)["papers"][0]["title"] == RECORDS[10]["title"]
 
 
 @pytest.mark.parametrize(
@@ -125,4 +129,41 @@ def test_the_field_of_a_question_is_shown(run: Run, url: str, text: str, field: 
     assert f"Field: {field}." in done.stderr
     assert json.loads(done.stdout)["field"] == field
     assert f"Field: {field}." in run("explore", "--trace", text).stderr
-    assert asked(url, query=text)["field"] == field
+    assert search(url, query=text)["field"] == field
+
+
+def test_authority_and_age_weigh_as_much_as_the_user_says(run: Run, url: str) -> None:
+    by_authority = "relevance=0,authority=1"
+    found = json.loads(run("find", "--json", "--weights", by_authority, "pottery").stdout)["hits"]
+    assert found[0]["work"]["title"] == "Glaze and Pottery 4"
+    papers = search(url, query="pottery", weights=by_authority)["papers"]
+    assert [one["title"] for one in papers] == [one["work"]["title"] for one in found]
+    reason = papers[0]["reason"]
+    for part in ("times a year", "its venue above", "an author cited 1,000 times"):
+        assert part in reason, reason
+    assert reason.split(";")[0] in run("find", "--weights", by_authority, "pottery").stdout
+    explored = run("explore", "--weights", by_authority, "pottery").stdout.splitlines()
+    assert "Glaze and Pottery 4" in explored[0] and "its venue above" in explored[0]
+
+    newest = search(url, query="pottery", weights="relevance=.4,recent=1", k=30)["papers"]
+    years = [one["year"] for one in newest if "Pottery" in one["title"]]
+    assert years == [2022] * 5 + [2010] * 5
+    assert all(f"from {one['year']}" in one["reason"] for one in newest)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("authority=high", "'high' is no number"),
+        ("fame=1", "'fame' has no weight"),
+        ("recent=-1", "not between 0 and 10"),
+        ("recent=nan", "not between 0 and 10"),
+        ("relevance=0", "All weights are 0"),
+    ],
+)
+def test_wrong_weights_are_refused_in_words(run: Run, url: str, weights: str, message: str) -> None:
+    done = run("find", "--weights", weights, "pottery")
+    assert done.returncode == 2 and message in " ".join(done.stderr.split())
+    answer = httpx2.post(f"{url}/v1/search", json={"query": "pottery", "weights": weights})
+    assert answer.status_code == 422 and message in answer.text
+    assert "relevance=1,authority=0.3" in answer.text, "it says how to write them"

@@ -15,6 +15,7 @@ from citewell.cli.terminal import (
     BIB,
     FINDINGS,
     OK,
+    WEIGHTS,
     Session,
     console,
     echo,
@@ -66,6 +67,7 @@ def _exports(command: Any) -> Any:
     "--order", type=click.Choice(["auto", "relevance", "recent", "cited"]), default="auto",
     show_default=True, help="Order of about equally relevant papers.",
 )  # fmt: skip
+@WEIGHTS
 @click.option("--year-from", type=int, metavar="YEAR", help="Only papers from this year or later.")
 @click.option("--year-to", type=int, metavar="YEAR", help="Only papers from this year or earlier.")
 @click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
@@ -170,6 +172,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
         count=flags["count"],
         rounds=flags["rounds"],
         order=flags["order"],
+        weights=flags["weights"],
         online=flags["online"],
         model=not flags["no_model"],
         overview=flags["overview"],

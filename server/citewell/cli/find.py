@@ -15,6 +15,7 @@ from citewell.cli.terminal import (
     BROKEN,
     FINDINGS,
     OK,
+    WEIGHTS,
     Session,
     console,
     echo,
@@ -106,6 +107,7 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     "--file", "file", type=click.File(encoding="utf-8"), metavar="FILE",
     help="Search for each line of FILE (- for standard input) instead of TEXT.",
 )  # fmt: skip
+@WEIGHTS
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option("--pick", is_flag=True, help="Let the language model put a paper first.")
 @no_model
@@ -127,6 +129,7 @@ def find(
     language: str,
     strict_language: bool,
     file: IO[str] | None,
+    weights: str,
     online: bool,
     pick: bool,
     no_model: bool,
@@ -180,6 +183,7 @@ def find(
                 strict_language=strict_language,
                 year_from=query.year_from,
                 year_to=query.year_to,
+                weights=weights,
                 pick=pick,
                 model=not no_model,
             )

@@ -96,6 +96,17 @@ class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
     """The sources that did not answer."""
 
 
+class Authority(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The citations of a work, its venue and its authors, as far as a library knows them."""
+
+    citations: int = 0
+    venue: float | None = None
+    """Share of the venues whose works have fewer citations a year; None for a venue of few
+    works."""
+    authors: int = 0
+    """Citations of all works of its first or last author, the greater of both."""
+
+
 class SuggestedWork(msgspec.Struct, frozen=True):
     """A work that others cite together with references of a paper."""
 
@@ -191,6 +202,10 @@ class Engine(Protocol):
     def citations(self, ids: Sequence[str]) -> list[int]:
         """Number of citations of each work, in order, from its record and the citation priors; 0 if
         unknown."""
+        ...
+
+    def authority(self, ids: Sequence[str]) -> list[Authority]:
+        """The authority of each work, in order."""
         ...
 
     def suggest(self, paper: CitingPaper, k: int = 10) -> list[SuggestedWork]:

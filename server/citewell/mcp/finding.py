@@ -181,7 +181,7 @@ def _places(
 @tool(
     searching.search,
     title="Search papers",
-    without={"strict_language", "limit", "abstracts", "online_seconds"},
+    without={"strict_language", "limit", "abstracts", "online_seconds", "weights"},
     asks=may_search,
     answer={
         "status": choice(Status),
@@ -238,6 +238,7 @@ async def search_papers(
         "year_to",
         "rounds",
         "order",
+        "weights",
         "abstracts",
         "online",
     },

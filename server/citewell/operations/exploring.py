@@ -16,7 +16,7 @@ from citewell.model.overview import Overview
 from citewell.model.query import Direction, QueryPart
 from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Choose, Id, Paper, fields_of, with_citations
-from citewell.operations.searching import AuthorName, VenueName, Year, years_of
+from citewell.operations.searching import AuthorName, VenueName, Weighing, Year, years_of
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.contract import reason_text
 from citewell.usecases.explore.passes import explore
@@ -51,6 +51,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     k: Size = 50
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
     order: contract.Order = "auto"
+    weights: Weighing = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     online: Annotated[
         bool,

@@ -24,6 +24,7 @@ from citewell.usecases.find import (
     status_of,
     to_cursor,
 )
+from citewell.usecases.weights import OrderWeights, order_weights, with_weights
 
 MAX_DEPTH = 400
 """Maximum number of papers in all pages of one search."""
@@ -47,6 +48,16 @@ VenueName = Annotated[str, Meta(max_length=300, description="Of this venue: `ACL
 Sort = Annotated[
     Literal["relevance", "newest", "oldest"],
     Meta(description="Order; by year among the best 100, or all of an author or venue."),
+]
+
+
+Weighing = Annotated[
+    str,
+    Meta(
+        max_length=100,
+        description="Weights for the order of the 100 most relevant papers: "
+        "`relevance=1,authority=.3,recent=.2`.",
+    ),
 ]
 
 
@@ -79,6 +90,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
     k: Count = 10
     sort: Sort = "relevance"
+    weights: Weighing = ""
     limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
     cursor: Annotated[
         str, Meta(max_length=100, description="The `next_cursor` of the page before.")
@@ -204,6 +216,7 @@ def page_of(
         cancel,
         online_seconds=request.online_seconds,
         sort=request.sort,
+        weights=order_weights(request.weights),
     )
 
 
@@ -239,6 +252,7 @@ def search_page(
     *,
     online_seconds: float = 0.0,
     sort: Literal["relevance", "newest", "oldest"] = "relevance",
+    weights: OrderWeights | None = None,
 ) -> SearchPage:
     """The first `count` papers, or those after `cursor`. The allowed sources get up to
     `online_seconds` to answer. In an order by year, papers without one come last.
@@ -258,12 +272,14 @@ def search_page(
             else ()
         ),
         *((sort,) if sort != "relevance" else ()),
+        *((weights,) if weights else ()),
     )
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
     dated = sort != "relevance"
     # One more than shown, to know whether there is a next page.
     depth = (HEAD if query.text or query.sentence else MAX_DEPTH) if dated else min(end, HEAD) + 1
+    depth = max(depth, HEAD + 1) if weights else depth
     result = engine.find(query, depth, tier="full", cancel=cancel)
     if end > HEAD and not dated:
         deep = engine.find(query, MAX_DEPTH, tier="full", cancel=cancel)
@@ -276,6 +292,7 @@ def search_page(
         (result,) = engine.ask_sources(
             [query], [result], depth, seconds=online_seconds, cancel=cancel
         )
+    result = with_weights(engine, result, weights)
     if dated:
         hits = sorted(result.hits, key=lambda hit: hit.work.year or 0, reverse=sort == "newest")
         hits.sort(key=lambda hit: hit.work.year is None)

@@ -33,6 +33,7 @@ from citewell.usecases.explore.contract import (
     fused,
     shipped_judge,
 )
+from citewell.usecases.weights import NAME, order_weights, weighted
 
 # The conditions of the words that a paper of a literature search meets, from its record.
 #
@@ -393,6 +394,14 @@ class ResultList:
             self._engine, [group[0] for group in others], wanted, now, (passed, *ends)
         )
         moved |= preferred
+        if (weights := order_weights(self._request.weights)) is not None:
+            places, values = weighted(self._engine, order, weights)
+            moved = {
+                order[at].id: ListingReason("order", NAME, place, values[at], values[at])
+                for place, at in enumerate(places, 1)
+                if values[at]
+            }
+            order = [order[at] for at in places]
         own = [group[0] for group in chosen]
         self.relevant = min(len(own) + passed, self.count) if chances else None
         papers = []

@@ -133,10 +133,10 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
         from citewell.usecases.explore.saved import to_html
 
         page = to_html(request, found, papers, library)
-        _write_file(flags["html_path"], page.encode())
+        write_file(flags["html_path"], page.encode())
     if flags["save"]:
         searched = databases(options, online=request.online)
-        _write_file(flags["save"], saved_text(request, found, searched, saved).encode())
+        write_file(flags["save"], saved_text(request, found, searched, saved).encode())
     if found.overview is not None:
         _show_overview(found.overview)
     if not nothing_new:
@@ -251,10 +251,10 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
     from citewell.usecases.explore.contract import exported
 
     for form, path in files.items():
-        _write_file(path, exported(papers, form, options))
+        write_file(path, exported(papers, form, options))
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` on failure."""
     from citewell.model.system.files import write_atomically
 

@@ -96,6 +96,21 @@ class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
     """The sources that did not answer."""
 
 
+class LibraryGraph(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Works of a library and the known citations among them."""
+
+    works: tuple[Work, ...] = ()
+    total: int = 0
+    """Number of works of the library."""
+    cited: tuple[int, ...] = ()
+    """For each work the number of works of the library that cite it."""
+    cites: tuple[tuple[int, int], ...] = ()
+    """Pairs of indices of works: the first cites the second."""
+    gaps: tuple[tuple[Work, int], ...] = ()
+    """Works of the libraries below that works of this one cite, and how many do."""
+    problems: tuple[Problem, ...] = ()
+
+
 class Authority(msgspec.Struct, frozen=True, omit_defaults=True):
     """The citations of a work, its venue and its authors, as far as a library knows them."""
 
@@ -202,6 +217,11 @@ class Engine(Protocol):
     def citations(self, ids: Sequence[str]) -> list[int]:
         """Number of citations of each work, in order, from its record and the citation priors; 0 if
         unknown."""
+        ...
+
+    def library_graph(self, most: int) -> LibraryGraph:
+        """The library without those below it, unless it is empty: the `most` works that its works
+        cite most."""
         ...
 
     def authority(self, ids: Sequence[str]) -> list[Authority]:

@@ -19,6 +19,7 @@ from citewell.engine.contract import (
     Authority,
     Checks,
     EngineStatus,
+    LibraryGraph,
     RelatedWorks,
     SourcesFound,
     SuggestedWork,
@@ -342,6 +343,11 @@ class LocalEngine:
 
     def citations(self, ids: Sequence[str]) -> list[int]:
         return [0] * len(ids) if self._signals is None else self._signals.citations_of(ids)
+
+    def library_graph(self, most: int) -> LibraryGraph:
+        if self._relations is None:
+            return LibraryGraph(problems=self._problems)
+        return self._relations.of_library(most)
 
     def authority(self, ids: Sequence[str]) -> list[Authority]:
         return [Authority() for _ in ids] if self._authority is None else self._authority.of(ids)

@@ -26,6 +26,7 @@ from citewell.engine.contract import (
     Checks,
     Engine,
     EngineStatus,
+    LibraryGraph,
     RelatedWorks,
     SourcesFound,
 )
@@ -341,6 +342,9 @@ class RemoteEngine:
         "quick",
         failed=lambda problem, arguments: [0] * len(arguments.ids),
         retried=True,
+    )
+    library_graph = Method(
+        Engine.library_graph, "quick", failed=_problems(LibraryGraph), retried=True
     )
     authority = Method(
         Engine.authority,

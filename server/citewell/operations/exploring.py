@@ -225,7 +225,7 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
 class MappedCommunity(msgspec.Struct, frozen=True, kw_only=True):
     """Works of a library on one subject."""
 
-    words: Annotated[tuple[str, ...], Meta(description="Words that tell it from others.")]
+    words: Annotated[tuple[str, ...], Meta(description="Words of its titles.")]
     works: int
     key_papers: Annotated[tuple[Paper, ...], Meta(description="Those that most works here cite.")]
 
@@ -240,7 +240,7 @@ class MappedGap(msgspec.Struct, frozen=True, kw_only=True):
 class LibraryMapAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A library as a whole."""
 
-    summary: Annotated[str, Meta(description="Its numbers in a sentence.")] = ""
+    summary: Annotated[str, Meta(description="Its numbers in a sentence; empty without works.")]
     communities: tuple[MappedCommunity, ...] = ()
     gaps: tuple[MappedGap, ...] = ()
     picture: Annotated[

@@ -30,6 +30,7 @@ REQUESTS = {
     "pick": {"text": f"{INVENTED} [CITATION]."},
     "verify": {"sentence": INVENTED, "id": "fx:1"},
     "status": "",
+    "map_library": "",
     "pipeline": "",
     "reports": "",
     "health": "",

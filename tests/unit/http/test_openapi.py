@@ -62,6 +62,7 @@ REQUESTS = {
     "pick": {"text": "Attention [CITATION]."},
     "verify": {"sentence": "Attention is all you need.", "id": "fx:1"},
     "status": "",
+    "map_library": "",
     "pipeline": "",
     "health": "",
     "find_citation": {"sentence": "Attention helps.", "k": 2},

@@ -21,8 +21,8 @@ def _manifest() -> dict[str, Any]:
 def test_the_schema_names_each_setting_once_with_its_default() -> None:
     schema = json_schema()
     assert set(schema) == {f"citewell.{setting.wire}" for setting in settings()}
-    assert schema["citewell.retrieval.rrfK"]["default"] == 60
-    assert schema["citewell.retrieval.fusion"]["enum"] == ["rrf", "max"]
+    assert schema["citewell.retrieval.timeoutMs"]["default"] == 2000
+    assert schema["citewell.retrieval.ranker"]["enum"] == ["learned", "none"]
     assert schema["citewell.library.path"]["scope"] == "machine"
 
 

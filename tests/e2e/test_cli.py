@@ -277,7 +277,7 @@ class TestDoctor:
         run = citewell("doctor")
         assert run.returncode == 1
         assert "citewell.toml:3" in run.stderr
-        assert "Did you mean `retrieval.rrf_k`?" in run.stderr
+        assert "Did you mean `retrieval.timeout_ms`?" in run.stderr
 
     def test_the_pipeline_is_drawn_as_configured_with_the_times_of_a_search(
         self, citewell: Run, tmp_path: Path

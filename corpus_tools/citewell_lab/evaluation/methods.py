@@ -19,7 +19,6 @@ BASELINES = ("bm25", "dense")
 """Retrievers that papers compare with, alone and fused."""
 RANKERS = ("ranker",)
 LATER: dict[str, tuple[str, Any]] = {
-    "rules": ("retrieval.reformulate", "none"),
     "cross-encoder": ("retrieval.cross_encoder", ""),
     "llm-queries": ("llm.reformulate", False),
     "llm-order": ("llm.rerank", "none"),
@@ -114,26 +113,17 @@ def known(options: Options) -> dict[str, SearchMethod]:
     """Every method by name that these settings allow."""
     off = ranker_off(options)
     both = _switched(options, BASELINES)
-    rrf = ("retrieval.fusion", "rrf")
     methods = [
         SearchMethod("bm25", "BM25 alone", _only(options, "bm25")),
         SearchMethod("dense", "Dense vectors alone", _only(options, "dense")),
-        SearchMethod("rrf", "BM25 and dense, reciprocal rank fusion", (*both, rrf, *off)),
-        SearchMethod(
-            "max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)
-        ),
+        SearchMethod("rrf", "BM25 and dense, reciprocal rank fusion", (*both, *off)),
         SearchMethod("pipeline", "Citewell as it is set"),
         SearchMethod("full", "Citewell with the time of an explicit act", tier="full"),
         _deep("deep", "Citewell with all that an explicit act asks", (), options),
     ]
     methods += [SearchMethod(name, text, baseline=name) for name, text in TEXT_BASELINES.items()]
     if off:
-        methods.insert(4, SearchMethod("ranker", "BM25, dense and the ranker", both))
-    methods.append(
-        SearchMethod(
-            "rules", "Citewell, other queries by rules too", (("retrieval.reformulate", "rules"),)
-        )
-    )
+        methods.insert(3, SearchMethod("ranker", "BM25, dense and the ranker", both))
     methods += _model_methods(options)
     for name, needed in _switches(options).items():
         if needed:
@@ -154,16 +144,10 @@ def _model_methods(options: Options) -> list[SearchMethod]:
         return []
     settings = (("llm.rerank", "none"), ("llm.reformulate", True))
     listwise = (("llm.rerank", "listwise"), ("llm.reformulate", False))
-    pointwise = (("llm.rerank", "pointwise"), ("llm.reformulate", False))
     all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
-    rules = (*BARE, ("retrieval.reformulate", "rules"))
     return [
-        SearchMethod("deep-rules", "Without the model, other queries by rules too", rules, "deep"),
         SearchMethod("llm-queries", "The model's other queries too", settings, "deep"),
         SearchMethod("llm-listwise", "The model orders the head in one request", listwise, "deep"),
-        SearchMethod(
-            "llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"
-        ),
         SearchMethod("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),
         SearchMethod(
             "llm-all", "Other queries, an order and a pick", all_of_it, "deep", picks=True
@@ -256,13 +240,6 @@ def without(part: str, options: Options) -> SearchMethod:
     lost = [name for name, needed in known.items() if needed == part]
     also = f" (and {', '.join(lost)}, which needs it)" if lost else ""
     return SearchMethod(f"without-{part}", f"Citewell without {part}{also}", changes)
-
-
-def with_fusion(name: str) -> SearchMethod:
-    """Citewell as it is set, the lists fused in another way."""
-    return SearchMethod(
-        f"fusion-{name}", f"Citewell with {name} fusion", (("retrieval.fusion", name),)
-    )
 
 
 def distinct(methods: Sequence[SearchMethod], options: Options) -> list[SearchMethod]:

@@ -31,7 +31,7 @@ from citewell.engine.online import OFF, Online, shared
 from citewell.engine.online_search import OnlineSearch, SourceSearch
 from citewell.engine.paper_groups import PaperGroups
 from citewell.engine.process_memory import rss_mb
-from citewell.engine.query_preprocessor import QueryExpansion, QueryPreprocessor
+from citewell.engine.query_preprocessor import QueryPreprocessor
 from citewell.engine.retrievers import LateRetriever, Opened, open_retrievers
 from citewell.engine.search import Finder, Search
 from citewell.engine.signals import LibrarySignals
@@ -179,8 +179,8 @@ class LocalEngine:
                 reader=reader,
                 llm_stage=llm_stage,
             )
-            others = QueryExpansion(options, self._signals, llm_stage)
-            search = Search(options.retrieval, opened, others, cascade, first_seconds)
+            writer = llm_stage if options.llm.reformulate else None
+            search = Search(options.retrieval, opened, writer, cascade, first_seconds)
         self._finder = Finder(
             search,
             library,

@@ -23,8 +23,8 @@ from citewell.engine.identified import Identified
 from citewell.engine.lookup import LookUp
 from citewell.engine.query_preprocessor import (
     ExpandedQueries,
-    QueryExpansion,
     QueryPreprocessor,
+    expand,
     variant_name,
     variant_of,
 )
@@ -40,11 +40,14 @@ from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.opening import live_rows
 
 if TYPE_CHECKING:
+    from citewell.engine.llm_stage import LlmStage
     from citewell.engine.online_search import OnlineSearch
 
 _BATCH_SECONDS = 3600.0
+DEPTH = 400
+"""Number of papers from each retriever."""
 TYPED_DEPTH = 0.6
-"""Share of `retrieval.depth` for typed words: fewer papers, in exchange for a closer look."""
+"""Share of `DEPTH` for typed words: fewer papers, in exchange for a closer look."""
 
 
 class Search:
@@ -54,17 +57,18 @@ class Search:
         self,
         options: RetrievalOptions,
         opened: Opened,
-        others: QueryExpansion,
+        llm_stage: LlmStage | None,
         cascade: Cascade,
         first_seconds: float = 0.0,
     ) -> None:
-        """`first_seconds` is the time limit of the retrievers until a first search has finished, if
-        it exceeds that of the settings: the first search imports libraries and maps the indexes."""
+        """`llm_stage` writes further queries. `first_seconds` is the time limit of the retrievers
+        until a first search has finished, if it exceeds that of the settings: the first search
+        imports libraries and maps the indexes."""
         self._first_seconds = first_seconds
         self._options = options
         self._opened = opened
         self._typed = opened.typed if cascade.ranks else {}
-        self._others = others
+        self._llm_stage = llm_stage
         self._cascade = cascade
         self._runner = Runner()
 
@@ -72,7 +76,7 @@ class Search:
         """The best `k` works, and the milliseconds of each stage. Raises only `Cancelled`."""
         depth = self._depth(query, k)
         seconds = min(max(self._options.timeout_ms / 1e3, self._first_seconds), cancel.remaining)
-        others = self._others.of(query, tier, cancel)
+        others = expand(self._llm_stage, query, tier, cancel)
         searches = {
             variant_name(name, number): (retriever, one)
             for number, one in enumerate((query, *others.queries))
@@ -108,7 +112,7 @@ class Search:
         Only the first `explained` hits carry their evidence; None: all of them.
         """
         depth = max((self._depth(query, k) for query in queries), default=k)
-        expanded = [self._others.of(query, tier, cancel) for query in queries]
+        expanded = [expand(self._llm_stage, query, tier, cancel) for query in queries]
         most = max((len(others.queries) for others in expanded), default=0)
         rounds = [queries] + [
             [
@@ -142,9 +146,8 @@ class Search:
 
     def _depth(self, query: Query, k: int) -> int:
         """Number of papers from each retriever: a single typed paper is near the top."""
-        depth = self._options.depth
         means_one = query.typed and not query.literature
-        return max(k, round(TYPED_DEPTH * depth) if means_one else depth)
+        return max(k, round(TYPED_DEPTH * DEPTH) if means_one else DEPTH)
 
     def _with_problems(
         self,

@@ -22,7 +22,6 @@ from citewell.model.llm import Picked, Supported, Usage
 QUERIES = 3
 _ORDER = re.compile(r'"?order"?\s*[:=]\s*[\["]([^\]}]*)')
 _LIST = re.compile(r"\[([^\]]*)\]")
-_GRADES = {"yes": 2, "partly": 1, "no": 0}
 
 
 class ModelOrder(msgspec.Struct, frozen=True):
@@ -102,32 +101,6 @@ class LanguageModel(ModelConnection):
             return ModelOrder(program=program, problem=why, usage=found.usage)
         order = tuple(number - 1 for number in texts.completed(numbers, len(works)))
         return ModelOrder(order, program, None, found.usage)
-
-    def judge(self, query: Query, works: Sequence[Work], cancel: Cancel) -> ModelOrder:
-        """Order the works by one request each: those that fit first, then those that fit partly;
-        equals keep their old order. Raises `Cancelled`."""
-        program, module, problem = self.program("judge", query.sentence or query.text)
-        if module is None:
-            return ModelOrder(program=program, problem=problem)
-        passage = passage_of(query)
-        grades: list[float] = []
-        usage = Usage()
-        for work in works:
-            cancel.check()
-            paper = candidate_of(work, self.options.abstract_characters)
-            found = self.ask(module, cancel, passage=passage, paper=paper)
-            usage = usage.plus(found.usage)
-            grade = _GRADES.get(str(found.field("fits")).strip().lower())
-            problem = problem or found.problem
-            if found.problem is not None and found.problem.code != "llm-answer":
-                # The next paper would fail in the same way.
-                return ModelOrder(program=program, problem=found.problem, usage=usage)
-            grades.append(0.5 if grade is None else grade)
-        if all(grade == 0.5 for grade in grades):
-            why = problem or no_answer(self.name, "yes, partly or no")
-            return ModelOrder(program=program, problem=why, usage=usage)
-        order = sorted(range(len(works)), key=lambda place: -grades[place])
-        return ModelOrder(tuple(order), program, None, usage)
 
     def verify(self, sentence: str, work: Work, cancel: Cancel | None = None) -> Supported:
         """Whether the title and abstract of a work support a sentence. "yes" and "no" require a

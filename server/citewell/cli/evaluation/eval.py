@@ -86,7 +86,6 @@ RETRIEVER_MS = 600_000
     help="Also measure without this retriever or the ranker; for explore: passes, references, "
     "papers, refchain, judge, evolve, understand.",
 )
-@click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also measure with this fusion.")
 @click.option(
     "--setting", type=click.Choice(["both", "cold", "warm"]), default="both", show_default=True,
     help="Cold: the text alone. Warm: also the paper's other references.",
@@ -332,11 +331,6 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchM
         names = [name.partition(":")[0] for name in flags["compare"]]
         chosen += methods.named(list(dict.fromkeys(names)), options)
     ablations = [methods.without(name, options) for name in flags["without"]]
-    if flags["fusion"]:
-        # The ranker orders every candidate whatever their fusion: without it, the fusion's effect
-        # shows.
-        plain = methods.known(options)
-        ablations += [methods.with_fusion(flags["fusion"]), plain["rrf"], plain["max"]]
     deep = [one for one in ablations if one.tier == "deep"]
     if flags["mode"]:
         chosen += methods.mode(flags["mode"], options)

@@ -95,7 +95,7 @@ def heavy(path: Path, memory_mb: int) -> Problem:
     return Problem(
         "pdf-memory",
         f"Reading {path.name} takes more than {memory_mb:,} MB of memory.",
-        "Raise `pdf.memory_mb`, or save a new copy from a viewer.",
+        "Save a new copy from a viewer.",
         str(path),
     )
 

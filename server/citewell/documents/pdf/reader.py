@@ -29,6 +29,8 @@ from citewell.model.system.closing import Closing
 from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
+MEMORY_MB = 1_000
+"""Memory limit of the reading process (Linux and macOS)."""
 MAX_PAGES = 1_000
 """Pages read of a file; of a longer one, the first and the last."""
 _MAX_FRAME = 500_000_000
@@ -80,7 +82,7 @@ class PdfReader(Closing):
         if body is None:
             code = self._end()
             if code == OUT_OF_MEMORY:
-                return problems.heavy(path, self._options.memory_mb)
+                return problems.heavy(path, MEMORY_MB)
             return problems.crashed(path)
         try:
             reply = msgspec.msgpack.decode(body, type=Reply)
@@ -100,7 +102,7 @@ class PdfReader(Closing):
         self._files += 1
         if self._process is not None:
             return self._process, False
-        limits = (str(self._options.memory_mb), str(MAX_PAGES))
+        limits = (str(MEMORY_MB), str(MAX_PAGES))
         process = start_child(
             (sys.executable, "-P", "-m", "citewell.documents.pdf.child", *limits),
             environment={**os.environ, "PYTHONUTF8": "1"},

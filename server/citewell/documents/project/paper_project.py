@@ -276,9 +276,9 @@ class TextFiles(FileCache):
         self.paths = paths
         """The given files."""
 
-    def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
+    def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
         text = None if overlay is None else overlay(path)
-        return None if text is None else super()._text(path, lambda _: text)
+        return None if text is None else super().text(path, lambda _: text)
 
 
 class TextProject(Project):

@@ -31,7 +31,7 @@ import zstandard
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
-from citewell.engine.process_memory import rss_mb
+from citewell.engine.processes import rss_mb
 from citewell.engine.search import DEPTH
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel

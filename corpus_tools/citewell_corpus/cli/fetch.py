@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.model.display_text import visible
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES
 from citewell.model.identifiers import identifier_of
 from citewell.options import Options
 from citewell.options.folders import private_writes

@@ -14,8 +14,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.bib.work import author_source, entry_year, inherited
 from citewell.documents.textfile import read_text
 from citewell.model import Author, Provenance, Work
-from citewell.model.bib import BibEntry
-from citewell.model.bib_body import BibBody
+from citewell.model.bib import BibBody, BibEntry
 from citewell.model.identifiers import acl_id, normalise_doi
 from citewell.model.names import ends_with_others
 from citewell.model.system.files import FileError

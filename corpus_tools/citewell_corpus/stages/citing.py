@@ -22,10 +22,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.citing import NAME, WORDS, write_part
+from citewell.corpus.citing import FOLDER as TEXT_FOLDER
+from citewell.corpus.citing import NAME, WORDS, Passage, write_full_text, write_part
 from citewell.corpus.columns import title_key
-from citewell.corpus.full_text import FOLDER as TEXT_FOLDER
-from citewell.corpus.full_text import Passage, write_full_text
 from citewell.corpus.keys import id_number
 from citewell.corpus.layout import SEGMENT, CitingUse
 from citewell.corpus.priors import Priors, coded

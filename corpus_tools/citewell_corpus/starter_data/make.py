@@ -15,7 +15,7 @@ import msgspec
 from citewell.corpus.card import Card, card_text
 from citewell.corpus.layout import CARD, STARTER
 from citewell.corpus.library import Library
-from citewell.model.overview import VenueCount
+from citewell.model.llm import VenueCount
 from citewell.model.titles import title_key
 from citewell.options import Options
 from citewell.options.tree import LibraryOptions

@@ -10,7 +10,7 @@ import numpy as np
 
 from citewell.corpus.layout import CARD
 from citewell.model import Problem
-from citewell.model.overview import LibraryCoverage, VenueCount
+from citewell.model.llm import LibraryCoverage, VenueCount
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library

@@ -25,10 +25,10 @@ from citewell.model.llm import (
     Interpreted,
     Picked,
     SuggestedQueries,
+    Summary,
     Supported,
     Usage,
 )
-from citewell.model.overview import Summary
 from citewell.options.online import LlmOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved

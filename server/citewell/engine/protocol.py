@@ -24,8 +24,7 @@ import msgspec
 from citewell.engine.contract import Checks, Engine, EngineStatus, RelatedWorks, SourcesFound
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported
-from citewell.model.overview import Summary
+from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Summary, Supported
 from citewell.options import Options
 from citewell.sources.contract import Outcome
 

@@ -19,7 +19,7 @@ from pydantic import PrivateAttr, ValidationError
 from citewell.mcp.roots import Roots
 from citewell.mcp.tool_context import failure, tool_errors
 from citewell.model import CitewellError, Problem
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES
 from citewell.model.problem import meant
 
 SAME = {"limit": "k"}

@@ -47,8 +47,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
-from citewell.model.document import Document, Format
-from citewell.model.flavours import format_of
+from citewell.model.document import Document, Format, format_of
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.operations.reviewing import ReviewRequest, answer_of, review

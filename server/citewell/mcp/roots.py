@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from citewell.model import CitewellError, Problem
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES
 
 MAX_FILE = 8_000_000
 """Maximum bytes of a file that an agent may read."""

@@ -12,7 +12,7 @@ from citewell.engine.contract import Engine
 from citewell.features.citing.known_works import all_named
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.overview import Overview
+from citewell.model.llm import Overview
 from citewell.model.query import Direction, QueryPart
 from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Choose, Id, Paper, fields_of, with_citations

@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 
 from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import name_hash
-from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
+from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue, CompactColumns
 from citewell.corpus.compact.codec import load_table, starts_of
-from citewell.corpus.compact.columns import CompactColumns
-from citewell.corpus.contract import SegmentView
-from citewell.corpus.errors import unreadable_index
+from citewell.corpus.errors import SegmentView, unreadable_index
 from citewell.corpus.library import Library
 from citewell.model import Author, Work
 from citewell.model.names import NameForm, forms_of, given_forms

@@ -35,15 +35,14 @@ from citewell.features.checking.report import POLICIES, Policy, Weight
 from citewell.features.citing.hover import shown_path
 from citewell.features.citing.write import unified_diff
 from citewell.features.review.consistency import inconsistencies
-from citewell.features.review.figures import figures_of
 from citewell.features.review.names import (
     is_listed,
     listed_references,
     name_diagnostics,
+    sentence_diagnostics,
     uncited_names,
 )
-from citewell.features.review.report import Review, ReviewFinding, in_order, located
-from citewell.features.review.sentences import sentence_diagnostics
+from citewell.features.review.report import Review, ReviewFinding, figures_of, in_order, located
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.cancel import Cancel

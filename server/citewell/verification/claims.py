@@ -10,8 +10,7 @@ from urllib.parse import unquote
 import msgspec
 
 from citewell.documents.bib.work import author_source, entry_year, inherited, mark_of
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_value import literal_value
+from citewell.model.bib import BibEntry, BibFile, literal_value
 from citewell.model.check import Claim, GivenIdentifier, Mark
 from citewell.model.document import Span
 from citewell.model.fields import ARXIV_FIELDS, NO_WORKS, VENUE_FIELDS, with_trait

@@ -102,7 +102,7 @@ def test_two_methods_are_compared_by_name_and_two_results_by_file(citewell, data
 
 
 def test_a_split_is_taken_by_repository(citewell, data):
-    from citewell_lab.training.split import dev_part
+    from citewell_lab.training.data import dev_part
 
     part = dev_part("owner/paper0")
     out = citewell("eval", "--data", data, "--method", "bm25", "--split", part, "--depth", 10)

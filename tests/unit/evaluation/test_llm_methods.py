@@ -13,7 +13,7 @@ from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, page, results, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 
 
 def test_each_part_can_be_left_out(library_options):

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import SegmentView
 from citewell.corpus.layout import digest, snapshot_id
 from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work

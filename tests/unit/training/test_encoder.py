@@ -16,12 +16,14 @@ from citewell_lab.training.works import merged
 pytest.importorskip("torch")
 
 from citewell_lab.training.encoder import (
+    Network,
     Trainer,
     TrainingExamples,
     examples,
+    fresh,
     paper_tokens,
+    save,
 )
-from citewell_lab.training.network import Network, fresh, save
 
 SUBJECTS = (
     "parsing",

@@ -15,8 +15,7 @@ from citewell.documents.project.paper_project import TextProject
 from citewell.engine.contract import Checks, Engine
 from citewell.features.checking.codes import CODES, CodeSelection, meaning_of
 from citewell.features.checking.report import Policy, Weight
-from citewell.features.review.figures import figures_of
-from citewell.features.review.report import Review, ReviewFinding, located, shown_under
+from citewell.features.review.report import Review, ReviewFinding, figures_of, located, shown_under
 from citewell.lsp.commands.picker import InsertPaperArguments
 from citewell.lsp.commands.review import Reviewer
 from citewell.model import Author, CitewellError, Work

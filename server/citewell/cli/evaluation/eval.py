@@ -47,8 +47,7 @@ from citewell.cli.terminal import (
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
-    from citewell_lab.evaluation.methods import SearchMethod
-    from citewell_lab.evaluation.plan import EvaluationPlan
+    from citewell_lab.evaluation.methods import EvaluationPlan, SearchMethod
     from citewell_lab.evaluation.results import DataInfo
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
@@ -301,8 +300,7 @@ def _questions(
 
 
 def _plan(options: Options, flags: dict[str, Any], own: bool) -> EvaluationPlan:
-    from citewell_lab.evaluation.methods import gains
-    from citewell_lab.evaluation.plan import EvaluationPlan
+    from citewell_lab.evaluation.methods import EvaluationPlan, gains
 
     methods = _methods(options, flags, own)
     pairs: tuple[tuple[str, str], ...] = ()

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.model.bib import BibEntry, BibFile, TextEdit
-from citewell.model.bib_body import BibBody
+from citewell.model.bib import BibBody, BibEntry, BibFile, TextEdit
 from citewell.model.check import Mark
 from citewell.model.document import Span
 from citewell.model.fields import BIB_FIELDS, RECORDED, value_of

@@ -20,12 +20,12 @@ from typing import BinaryIO
 import msgspec
 
 from citewell.documents.pdf import read as problems
-from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
+from citewell.documents.pdf.read import LENGTH, OUT_OF_MEMORY, Reply
 from citewell.documents.textfile import file_error
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
 from citewell.model.system.child_process import start_child
-from citewell.model.system.closing import Closing
+from citewell.model.system.files import Closing
 from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
@@ -104,7 +104,7 @@ class PdfReader(Closing):
             return self._process, False
         limits = (str(MEMORY_MB), str(MAX_PAGES))
         process = start_child(
-            (sys.executable, "-P", "-m", "citewell.documents.pdf.child", *limits),
+            (sys.executable, "-P", "-m", "citewell.documents.pdf.read", *limits),
             environment={**os.environ, "PYTHONUTF8": "1"},
             stderr=subprocess.DEVNULL,
         )

@@ -20,8 +20,15 @@ from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import read_text
 from citewell.model.bib import BibFile
 from citewell.model.cancel import reading
-from citewell.model.document import Document, Format, IncludeMacro, Span
-from citewell.model.flavours import CSL_SUFFIXES, PAPER_SUFFIXES, format_of
+from citewell.model.document import (
+    CSL_SUFFIXES,
+    PAPER_SUFFIXES,
+    Document,
+    Format,
+    IncludeMacro,
+    Span,
+    format_of,
+)
 from citewell.model.problem import Problem
 from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions

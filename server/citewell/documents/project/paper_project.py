@@ -15,8 +15,7 @@ from citewell.documents.project.files import FileCache, Overlay
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.project_files import ProjectFiles
 from citewell.model.bib import BibEntry, BibFile, FileEdit
-from citewell.model.document import Document, KeyUse
-from citewell.model.flavours import CSL_SUFFIXES, MARKDOWN_SUFFIXES
+from citewell.model.document import CSL_SUFFIXES, MARKDOWN_SUFFIXES, Document, KeyUse
 from citewell.model.problem import CitewellError, Problem
 from citewell.model.query import CitingPaper, Reference
 from citewell.options import Options

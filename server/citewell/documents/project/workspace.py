@@ -22,8 +22,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.project.project_files import shape_of
 from citewell.model.bib import BibFile
 from citewell.model.cancel import reading, stepper
-from citewell.model.document import Document, Format
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES, Document, Format
 from citewell.model.problem import Problem
 from citewell.options.tree import BibOptions
 

@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from citewell.features.checking.lint_rule import ignored_in
-from citewell.model.bib import BibEntry, BibFile, TextEdit
-from citewell.model.bib_value import literal_end
+from citewell.model.bib import BibEntry, BibFile, TextEdit, literal_end
 from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Format, Level, Span
 from citewell.model.fields import NO_WORKS

@@ -23,8 +23,7 @@ from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.citing.insert import taken_keys, with_lower_case
 from citewell.features.citing.known_works import KnownWorks
 from citewell.model import CitingPaper, Work
-from citewell.model.bib import BibBlock, BibEntry, BibFile
-from citewell.model.bib_body import BibBody
+from citewell.model.bib import BibBlock, BibBody, BibEntry, BibFile
 from citewell.model.document import Document, Span
 from citewell.options import Options
 

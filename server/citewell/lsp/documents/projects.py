@@ -17,13 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from citewell.engine.process_memory import trim_heap
+from citewell.engine.processes import trim_heap
 from citewell.lsp.documents.buffers import Buffers, Snapshot, WorkspaceSnapshot, is_bibliography
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import ProgressBar
 from citewell.model.cancel import watch_this_thread
-from citewell.model.document import Format
-from citewell.model.flavours import format_of
+from citewell.model.document import Format, format_of
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import DocumentInput, ProjectCache, ProjectState

@@ -19,9 +19,9 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents.pdf import read as problems
-from citewell.documents.pdf.read import LENGTH, OUT_OF_MEMORY, Reply
+from citewell.documents.pdf.read import LENGTH, OUT_OF_MEMORY, Reply, broken, problem_of
 from citewell.documents.textfile import file_error
+from citewell.model.installing import install_command
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
 from citewell.model.system.child_process import start_child
@@ -76,20 +76,20 @@ class PdfReader(Closing):
             body = self._replies.get(timeout=seconds + (_STARTING_SECONDS if fresh else 0.0))
         except queue.Empty:
             self._end()
-            return problems.slow(path, seconds)
+            return problem_of(path, "pdf-slow", seconds=seconds)
         except OSError:
             body = None
         if body is None:
             code = self._end()
             if code == OUT_OF_MEMORY:
-                return problems.heavy(path, MEMORY_MB)
-            return problems.crashed(path)
+                return problem_of(path, "pdf-memory", megabytes=MEMORY_MB)
+            return problem_of(path, "pdf-crash")
         try:
             reply = msgspec.msgpack.decode(body, type=Reply)
         except msgspec.DecodeError:
             self._end()
-            return problems.crashed(path)
-        return reply.paper or reply.problem or problems.crashed(path)
+            return problem_of(path, "pdf-crash")
+        return reply.paper or reply.problem or problem_of(path, "pdf-crash")
 
     def close(self) -> None:
         """End the process."""
@@ -145,7 +145,7 @@ def _receive(pipe: BinaryIO, replies: queue.Queue[bytes | None]) -> None:
 def _refused(path: Path) -> Problem | None:
     """The reason not to open a file, or None."""
     if find_spec("pypdfium2") is None:
-        return problems.not_installed(path)
+        return problem_of(path, "pdf-not-installed", command=install_command("pdf"))
     try:
         size = path.stat().st_size
         if not path.is_file():
@@ -157,5 +157,5 @@ def _refused(path: Path) -> Problem | None:
     except OSError as error:
         return file_error(error, path, "read").problem
     if size > MAX_FILE_MB * 1_000_000:
-        return problems.large(path, MAX_FILE_MB)
-    return None if b"%PDF-" in head else problems.broken(path, "it does not begin as one")
+        return problem_of(path, "file-too-large", megabytes=MAX_FILE_MB)
+    return None if b"%PDF-" in head else broken(path, "it does not begin as one")

@@ -273,7 +273,7 @@ class TestDoctor:
     def test_a_wrong_setting_is_shown_with_its_file_and_line(
         self, citewell: Run, tmp_path: Path
     ) -> None:
-        (tmp_path / "citewell.toml").write_text("\n[retrieval]\nrrfk = 3\n", encoding="utf-8")
+        (tmp_path / "citewell.toml").write_text("\n[retrieval]\ntimeout_m = 3\n", encoding="utf-8")
         run = citewell("doctor")
         assert run.returncode == 1
         assert "citewell.toml:3" in run.stderr

@@ -306,9 +306,6 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = ""
-    cross_encoder_depth: Annotated[
-        int, about("Number of papers that the cross-encoder reranks.", ge=2, le=200)
-    ] = 30
     cross_encoder_ms: Annotated[
         int,
         about(

@@ -60,7 +60,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def wire(self) -> str:
-        """The name in editor settings: "retrieval.rrfK"."""
+        """The name in editor settings: "retrieval.timeoutMs"."""
         return camel(self.name)
 
     @property

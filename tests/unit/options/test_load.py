@@ -318,8 +318,7 @@ def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> No
     words = ("path", "file", "folder", "url", "target", "style", "host", "key", "command", "model",
              "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip
     harmless = {"bib.key_pattern", "documents.cite_commands",
-                "documents.default_command", "retrieval.cross_encoder_depth",
-                "retrieval.cross_encoder_ms"}  # fmt: skip
+                "documents.default_command", "retrieval.cross_encoder_ms"}  # fmt: skip
     named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}
     open_ones = {s.name for s in settings() if not (s.trusted_only or s.stays_inside)}
     assert named & open_ones <= harmless

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.installing import install_command, starter_command
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _HINTS = {
     "library-missing": "Build one with `citewell library add PATH...`, or install the starter "

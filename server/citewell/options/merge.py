@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -517,6 +516,8 @@ def _not_written(reason: str, by_hand: str) -> CitewellError:
 
 
 def _changed(old: bytes, section: str, values: Mapping[str, Value]) -> bytes:
+    import tomllib
+
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95639,
+    "server: lines": 95642,
     "server: files": 402,
     "corpus tools and lab: lines": 25150,
     "corpus tools and lab: files": 126,

@@ -20,8 +20,8 @@ _KEPT = "passages.npz"
 
 
 class BatchReader:
-    """The network of `Transformer` for batches. Not in bfloat16: a processor without instructions for
-    it takes fifty times as long."""
+    """The network of `Transformer` for batches, in float32: a processor without instructions for
+    bfloat16 takes fifty times as long."""
 
     def __init__(self, path: Path) -> None:
         """`path` is `encoder.npz`."""
@@ -61,7 +61,7 @@ class BatchReader:
         count, longest = ids.shape
         with torch.inference_mode():
             there = ids != 0
-            states = (take["words"][ids] + take["positions"][:longest])
+            states = take["words"][ids] + take["positions"][:longest]
             width = states.shape[-1]
 
             def normed(values: Any, name: str) -> Any:

@@ -40,6 +40,7 @@ from citewell.corpus.layout import (
 from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell.options.folders import private_writes
+from citewell.retrieval.dense_build import READS_ALL, DenseBuilder
 from citewell_corpus import sources as source_list
 from citewell_corpus.importers.openalex import MergedIdsImporter
 from citewell_corpus.importers.semantic_scholar import DeletedPapersImporter
@@ -268,14 +269,17 @@ def build_library(
     jobs: int = 1,
     progress: Progress | None = None,
     pdf: PdfReading | None = None,
+    encode: str = "",
 ) -> BuildReport:
     """Create or update the library in the folder `path` from its sources and `add`, without the
     sources named in `remove`; return the report.
 
     Reads only new or changed sources, and rebuilds indexes made by other builders. `fresh` rebuilds
     everything; `compact` merges all segments into one; `jobs` processes read the files of patterns
-    and write the indexes. Raises `LibraryError` with a hint: locked,
-    unwritable, disk full, a source missing or unreadable. The existing library is then unchanged.
+    and write the indexes; `encode` says what computes the vectors of works, the transformer ("all")
+    or the token table ("table"), by default what did before. Raises `LibraryError` with a hint:
+    locked, unwritable, disk full, a source missing or unreadable. The existing library is then
+    unchanged.
     """
     with reported_write_errors(path), private_writes(path):
         strange = [] if is_begun(path) else strangers(path)
@@ -285,9 +289,8 @@ def build_library(
         with writer_lock(path), free_when_full(path / "staging"):
             for left in leftovers(path):
                 left.unlink(missing_ok=True)
-            return _Build(path, builders, progress or SilentProgress(), pdf, jobs).run(
-                list(add), remove, fresh=fresh, compact=compact
-            )
+            build = _Build(path, builders, progress or SilentProgress(), pdf, jobs, encode)
+            return build.run(list(add), remove, fresh=fresh, compact=compact)
 
 
 class _Build:
@@ -298,8 +301,10 @@ class _Build:
         progress: Progress,
         pdf: PdfReading | None = None,
         jobs: int = 1,
+        encode: str = "",
     ) -> None:
         self.pdf = pdf
+        self.encode = encode
         self.jobs = jobs
         self.path = path
         self.builders = builders
@@ -361,6 +366,12 @@ class _Build:
         # A row may have fields of a removed source: all others are read again.
         changed = changed_sources(wanted, held, self.progress.advance, every=bool(removed))
         self.report.problems += changed.problems
+        dense = base.manifest.indexes.get("dense", {}) if base is not None else {}
+        for builder in self.builders:
+            if isinstance(builder, DenseBuilder) and builder.name == "dense":
+                builder.reads_all = (
+                    self.encode == "all" if self.encode else dense.get(READS_ALL, False)
+                )
         indexes = {builder.name: _plain(builder.fingerprint()) for builder in self.builders}
         renew = []
         for segment in base.segments if base is not None else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,6 +153,10 @@ def add(
     "--ray", default="", metavar="ADDRESS",
     help="Compute vectors on the Ray cluster at HOST:PORT, or `local`.",
 )  # fmt: skip
+@click.option(
+    "--encode", type=click.Choice(["all", "table"]),
+    help="Compute the vectors of works by the transformer, 30 ms each, or by the token table.",
+)  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @click.option(
@@ -168,6 +173,7 @@ def build(
     inputs: tuple[str, ...],
     jobs: int,
     ray: str,
+    encode: str | None,
     fresh: bool,
     compact: bool,
     address: str,
@@ -180,10 +186,10 @@ def build(
 ) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Adds the vectors of configured encoders. --kind, --language and --with-abstract become the
-    filters of all sources; `any` removes them. An interrupted build with --input continues with
-    the remaining files.
-
+    Adds the vectors of configured encoders. --encode all finds more in a library whose works the
+    starter library lacks, and holds for later additions, too. --kind, --language and
+    --with-abstract become the filters of all sources; `any` removes them. An interrupted build
+    with --input continues with the remaining files.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
     from citewell.retrieval.backend.contract import is_server
@@ -195,7 +201,7 @@ def build(
     if address and not inputs:
         if fresh and not is_server(address):
             raise click.UsageError("--fresh with --to needs a server: a folder has no second copy.")
-        if compact or filters or ray:
+        if compact or filters or ray or encode:
             raise click.UsageError(
                 "--to takes the library as it is: only --name and --fresh go with it."
             )
@@ -216,6 +222,7 @@ def build(
         ]
     jobs = jobs or (available_cores() if inputs else 1)
     how: dict[str, Any] = {"fresh": fresh, "compact": compact, "add": add, "jobs": jobs, "ray": ray}
+    how["encode"] = encode or ""
     if address:
         beside = fresh and is_server(address)
         how["write"] = partial(write_to, options, name, address, fresh=beside, quiet=as_json)
@@ -342,6 +349,8 @@ def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     return found
 
 
+SECONDS_TO_READ = 0.03
+"""What the transformer takes for a work on one core."""
 OLD_DAYS = 60
 """Age of a fetch from which the status names the command that renews it."""
 
@@ -353,6 +362,7 @@ def _years(found: Any) -> str:
 
 def _show_status(found: Any) -> None:
     from citewell.corpus.card import missing_years
+    from citewell.retrieval.dense_build import READS_ALL
     from citewell.sources.registry import source_title
 
     rows = {
@@ -372,6 +382,14 @@ def _show_status(found: Any) -> None:
         "unfinished": "a build was interrupted; `citewell library build` continues it"
         * found.unfinished,
     }
+    if found.indexes.get("dense", {}).get("encoder") == "citation":
+        minutes = math.ceil(found.works * SECONDS_TO_READ / 60)
+        rows["vectors"] = (
+            "by the transformer"
+            if found.indexes["dense"].get(READS_ALL)
+            else "by the token table; `citewell library build --encode all` computes better ones, "
+            f"in at most {minutes:,} minutes"
+        )
     rows |= {
         f"index {name}": ", ".join(f"{key} {value}" for key, value in facts.items())
         for name, facts in found.indexes.items()

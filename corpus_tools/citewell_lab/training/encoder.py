@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.columns import title_key
-from citewell.retrieval.encoders.citation import TRANSFORMER, passage_tokens
+from citewell.retrieval.encoders.citation import TRANSFORMER, passage_tokens, work_tokens
 from citewell.retrieval.encoders.transformer import HEADS, LONGEST
-from citewell.retrieval.encoders.wordpiece import CLS, MASK, SEP, WordPiece
-from citewell_lab.training.data import CitationContext, TrainingPaper, as_query
+from citewell.retrieval.encoders.wordpiece import MASK, SEP, WordPiece
+from citewell_lab.training.data import CitationContext, as_query
 from citewell_lab.training.pairs import Citations, load, role, weight
 from citewell_lab.training.priors import paper_key
 from citewell_lab.training.works import Works, read_works
@@ -181,9 +181,6 @@ def save(network: Network, path: Path) -> None:
     np.savez_compressed(path, **arrays)
 
 
-TITLE, AUTHORS, PAPER = 36, 12, 112
-"""Tokens of a work: of its title, of two surnames and the year, in all."""
-ABSTRACT_CHARACTERS = 900
 SHORT = 128
 """Numbers of a vector that are trained to do alone."""
 ROUNDS = (0.34, 0.56, 0.78)
@@ -194,20 +191,6 @@ BATCH, BATCH_WITH_HARD = 2048, 1280
 PEAK, WARM_UP = 2e-4, 0.05
 WITHOUT_BEFORE, HIDDEN = 0.3, 0.04
 """Share of the passages without the sentences before, and of the words that are hidden."""
-
-
-def paper_tokens(wordpiece: WordPiece, paper: TrainingPaper) -> tuple[int, ...]:
-    """The network's input for a work: [CLS], the title, [SEP], two surnames and the year, [SEP],
-    the abstract."""
-    names = " ".join(name.split()[-1] for name in paper.authors[:2] if name.split())
-    return (
-        CLS,
-        *wordpiece.encode(paper.title)[:TITLE],
-        SEP,
-        *wordpiece.encode(f"{names} {paper.year or ''}")[:AUTHORS],
-        SEP,
-        *wordpiece.encode(paper.abstract[:ABSTRACT_CHARACTERS]),
-    )[:PAPER]
 
 
 class TrainingExamples(msgspec.Struct, frozen=True):
@@ -243,7 +226,12 @@ def examples(works: Works, citations: Citations, most: int = 0) -> TrainingExamp
     number = {key: n for n, key in enumerate(keys)}
     known = [number[key] * len(works.papers) + row for key in keys for row in cited[key]]
     return TrainingExamples(
-        padded([paper_tokens(wordpiece, one) for one in works.papers]),
+        padded(
+            [
+                work_tokens(wordpiece, one.title, one.authors, one.year, one.abstract)
+                for one in works.papers
+            ]
+        ),
         padded([passage_tokens(wordpiece, as_query(one)) for one in contexts]),
         np.array([works.row[one.gold[0]] for one in contexts], np.int64),
         np.array([number[paper_key(one)] for one in contexts], np.int64),

@@ -85,7 +85,7 @@ def _dense_builder(options: Options) -> IndexBuilder:
 
     encoder = load_encoder("citation")
     known = partial(starter_vectors, encoder) if options.library.starter else None
-    return DenseBuilder(encoder, known=known)
+    return DenseBuilder(encoder, known=known, read=getattr(encoder, "read_works", None))
 
 
 def _further(encoder: str, opening: Opening) -> Retriever:

@@ -48,7 +48,7 @@ def fetch_command(
     ctx: click.Context,
     /,
     source: str | None,
-    paper: Path | None,
+    paper: str | None,
     name: str,
     as_json: bool,
     dry_run: bool,
@@ -60,8 +60,8 @@ def fetch_command(
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
-    --for PAPER selects the literature around a paper: its references, and their references, topics
-    and venues at OpenAlex.
+    --for PAPER selects the literature around a paper, a .bib or a Zotero collection: its
+    references, and their references, topics and venues at OpenAlex.
 
     Shows number, size and duration, and asks before a large fetch (--yes in scripts). The same
     command resumes an interrupted fetch. The source must be allowed, and receives the words of the

@@ -112,14 +112,14 @@ def add(
     A PDF (extra `pdf`) is identified by its DOI, arXiv id or title.
     """
     from citewell.corpus.layout import STARTER
-    from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
+    from citewell_corpus.sources import ZOTERO_FOLDER, ZOTERO_PREFIX, fetch_zotero, source_at
 
     options = options_of(ctx)
     if paths == (STARTER,) and not format_name:
         ctx.exit(_show_starter(as_json))
     if grobid:
         options = with_grobid(options, grobid)
-    folder = library_path_of(options, name).parent / ".zotero"
+    folder = library_path_of(options, name).parent / ZOTERO_FOLDER
     named = [
         str(fetch_zotero(path, options.zotero.url, folder))
         if path.startswith(ZOTERO_PREFIX)

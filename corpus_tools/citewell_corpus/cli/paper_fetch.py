@@ -19,6 +19,7 @@ from citewell.sources.contract import SourceQuery
 from citewell_corpus.cli.fetch import FETCHED, see_permission, show, source_queries, web_of
 from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.segment_writer import write_whole
+from citewell_corpus.sources import ZOTERO_FOLDER, ZOTERO_PREFIX, fetch_zotero
 
 if TYPE_CHECKING:
     from citewell_corpus.fetching.paper_plan import Limits, PaperPlan
@@ -33,7 +34,7 @@ _NO_KEY = (
 def agreed_selection(
     options: Options,
     library: Path,
-    paper: Path,
+    paper: str,
     source: str | None,
     given: Selection,
     flags: dict[str, Any],
@@ -53,7 +54,11 @@ def agreed_selection(
     if source not in (None, "openalex") or given.used - _OWN_FIELDS:
         raise click.UsageError("--for plans the selection: it takes --since and --until alone.")
     see_permission(options, may_download(options.sources.allow, "openalex"), "openalex")
-    references = list(dict.fromkeys(source_queries(paper.absolute(), options)))
+    if paper.startswith(ZOTERO_PREFIX):
+        path = fetch_zotero(paper, options.zotero.url, library.parent / ZOTERO_FOLDER)
+    elif not (path := Path(paper).absolute()).exists():
+        raise click.UsageError(f"{paper!r} does not exist.")
+    references = list(dict.fromkeys(source_queries(path, options)))
     if not references:
         message = f"{paper} cites nothing that a source could look up."
         raise LibraryError(Problem("fetch-selection", message, "Name a topic instead."))

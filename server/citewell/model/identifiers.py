@@ -311,8 +311,8 @@ def identifier_of(text: str) -> Identifier | None:
     if wrapped := _WRAPPED.match(text):
         text = wrapped[1]
     text = text.strip(" \t\n<>\"'`“”‘’").rstrip(".,;")
-    if found := _of_database(text):
-        text = f"https://{found}"
+    if stored := _of_database(text):
+        text = f"https://{stored}"
     if _ADDRESS.match(text) and not re.search(r"\s", text):
         return _of_address(text)
     doi = _DOI_PREFIX.sub("", text)
@@ -344,8 +344,8 @@ def address_key(address: str) -> str:
     The abstract page and the PDF of a NeurIPS, PMLR or CVF paper have the same form, and so have
     the addresses of a work in PubMed, ADS or RePEc.
     """
-    if found := _of_database(address.strip()):
-        return found
+    if stored := _of_database(address.strip()):
+        return stored
     plain = _FORMAT.sub("", _SCHEME.sub("", unquote(address.strip()).partition("#")[0]))
     host, slash, path = plain.partition("/")
     plain = f"{host.lower()}{slash}{path}"

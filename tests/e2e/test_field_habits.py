@@ -113,3 +113,12 @@ def test_a_number_of_another_work_is_told(run: Run, tmp_path: Path) -> None:
     codes = [one["code"] for check in json.loads(done.stdout)["checks"]
              for one in check.get("findings", ())]  # fmt: skip
     assert "url-other-work" in codes
+
+
+def test_a_name_that_the_library_lacks_is_said_and_one_with_digits_is_not_corrected(
+    run: Run, tmp_path: Path
+) -> None:
+    done = run("find", "--json", "xylomatic leaves")
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "not-held" and "“xylomatic”" in problem["message"]
+    assert json.loads(run("find", "--json", "falling leaves").stdout).get("problems", []) == []

@@ -231,7 +231,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
     from msgspec.structs import replace
 
-    from citewell.corpus.card import read_card
+    from citewell.corpus.card import SHARES, read_card
+    from citewell.corpus.layout import STARTER
     from citewell.engine.which_library import library_below
     from citewell_corpus.status import library_status
 
@@ -241,6 +242,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     lower = library_below(replace(options, library=own))
     if lower is not None and str(lower) != found.path:
         found.below = read_card(lower)
+    if STARTER in [card.name for card in (found.card, found.below) if card is not None]:
+        found.fields = SHARES
     if as_json:
         write_json(found)
     else:
@@ -352,7 +355,7 @@ def _years(found: Any) -> str:
 
 
 def _show_status(found: Any) -> None:
-    from citewell.corpus.card import missing_years
+    from citewell.corpus.card import missing_years, shares_in_words
     from citewell.sources.registry import source_title
 
     rows = {
@@ -368,6 +371,7 @@ def _show_status(found: Any) -> None:
         "holds": found.card.summary if found.card else _years(found),
         "below": found.below.summary if found.below else "",
         "few or none": missing_years(found.card) if found.card else "",
+        "by field": shares_in_words(found.fields),
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
         "unfinished": "a build was interrupted; `citewell library build` continues it"
         * found.unfinished,

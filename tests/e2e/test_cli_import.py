@@ -100,6 +100,9 @@ def test_the_dump_of_dblp_is_read_without_its_declarations(run: Run, tmp_path: P
         stream.write(DBLP)
     done = run("add", "dblp.xml.gz")
     assert done.returncode == 0, done.stderr
+    assert "days old" not in run("status").stdout
+    os.utime(tmp_path / "dblp.xml.gz", (1_600_000_000, 1_600_000_000))
+    assert "days old: newer works are missing" in run("status").stdout
     found = run.citewell("find", "ringing and counting O(n) trees", "--json")
     (work,) = [hit["work"] for hit in json.loads(found.stdout)["hits"]]
     assert work["title"] == "Ringing & counting O(n) trees"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -349,6 +350,17 @@ OLD_DAYS = 60
 """Age of a fetch from which the status names the command that renews it."""
 
 
+_DUMPS = frozenset({"dblp-xml", "openalex", "semantic-scholar", "arxiv", "pubmed-xml"})
+"""Formats of whole sources, which keep growing."""
+
+
+def _days_old(path: Path) -> int:
+    try:
+        return int((time.time() - path.stat().st_mtime) / 86_400)
+    except OSError:
+        return 0
+
+
 def _years(found: Any) -> str:
     years = f"{found.first} to {found.last}" if found.first < found.last else f"{found.last}"
     return f"works of {years}" if found.last else ""
@@ -387,6 +399,8 @@ def _show_status(found: Any) -> None:
             notes.append(f"{source.malformed:,} with damaged author lists")
         if source.citing:
             notes.insert(0, citing_words(source.citing.lists, source.citing.passages))
+        if source.format in _DUMPS and (days := _days_old(Path(name))) > OLD_DAYS:
+            notes.append(f"{days:,} days old: newer works are missing")
         facts = f"{source.records:,} records{in_brackets(notes)}, {source.format}"
         lines.append(("source:", f"{name}: {facts}"))
     for fetch in found.fetched:

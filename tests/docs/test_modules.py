@@ -6,9 +6,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96377,
+    "server: lines": 96611,
     "server: files": 420,
-    "corpus tools and lab: lines": 25281,
+    "corpus tools and lab: lines": 25410,
     "corpus tools and lab: files": 135,
     "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,

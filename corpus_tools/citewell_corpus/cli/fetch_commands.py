@@ -47,6 +47,7 @@ from citewell_corpus.cli.library_group import (
 )
 from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.segment_writer import write_whole
+from citewell_corpus.sources import ZOTERO_FOLDER, ZOTERO_PREFIX, fetch_zotero
 
 if TYPE_CHECKING:
     from citewell_corpus.fetching.paper_plan import Limits, PaperPlan
@@ -63,7 +64,7 @@ _NO_KEY = (
 def agreed_selection(
     options: Options,
     library: Path,
-    paper: Path,
+    paper: str,
     source: str | None,
     given: Selection,
     flags: dict[str, Any],
@@ -83,7 +84,11 @@ def agreed_selection(
     if source not in (None, "openalex") or given.used - _OWN_FIELDS:
         raise click.UsageError("--for plans the selection: it takes --since and --until alone.")
     see_permission(options, may_download(options.sources.allow, "openalex"), "openalex")
-    references = list(dict.fromkeys(source_queries(paper.absolute(), options)))
+    if paper.startswith(ZOTERO_PREFIX):
+        path = fetch_zotero(paper, options.zotero.url, library.parent / ZOTERO_FOLDER)
+    elif not (path := Path(paper).absolute()).exists():
+        raise click.UsageError(f"{paper!r} does not exist.")
+    references = list(dict.fromkeys(source_queries(path, options)))
     if not references:
         message = f"{paper} cites nothing that a source could look up."
         raise LibraryError(Problem("fetch-selection", message, "Name a topic instead."))
@@ -177,7 +182,7 @@ def fetch_command(
     ctx: click.Context,
     /,
     source: str | None,
-    paper: Path | None,
+    paper: str | None,
     name: str,
     as_json: bool,
     dry_run: bool,
@@ -189,8 +194,8 @@ def fetch_command(
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
-    --for PAPER selects the literature around a paper: its references, and their references, topics
-    and venues at OpenAlex.
+    --for PAPER selects the literature around a paper, a .bib or a Zotero collection: its
+    references, and their references, topics and venues at OpenAlex.
 
     Shows number, size and duration, and asks before a large fetch (--yes in scripts). The same
     command resumes an interrupted fetch. The source must be allowed, and receives the words of the

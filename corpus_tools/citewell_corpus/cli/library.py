@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,14 +114,14 @@ def add(
     A PDF (extra `pdf`) is identified by its DOI, arXiv id or title.
     """
     from citewell.corpus.layout import STARTER
-    from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
+    from citewell_corpus.sources import ZOTERO_FOLDER, ZOTERO_PREFIX, fetch_zotero, source_at
 
     options = options_of(ctx)
     if paths == (STARTER,) and not format_name:
         ctx.exit(_show_starter(as_json))
     if grobid:
         options = with_grobid(options, grobid)
-    folder = library_path_of(options, name).parent / ".zotero"
+    folder = library_path_of(options, name).parent / ZOTERO_FOLDER
     named = [
         str(fetch_zotero(path, options.zotero.url, folder))
         if path.startswith(ZOTERO_PREFIX)
@@ -238,7 +239,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
     from msgspec.structs import replace
 
-    from citewell.corpus.card import read_card
+    from citewell.corpus.card import SHARES, read_card
+    from citewell.corpus.layout import STARTER
     from citewell.engine.which_library import library_below
     from citewell_corpus.status import library_status
 
@@ -248,6 +250,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     lower = library_below(replace(options, library=own))
     if lower is not None and str(lower) != found.path:
         found.below = read_card(lower)
+    if STARTER in [card.name for card in (found.card, found.below) if card is not None]:
+        found.fields = SHARES
     if as_json:
         write_json(found)
     else:
@@ -355,13 +359,24 @@ OLD_DAYS = 60
 """Age of a fetch from which the status names the command that renews it."""
 
 
+_DUMPS = frozenset({"dblp-xml", "openalex", "semantic-scholar", "arxiv", "pubmed-xml"})
+"""Formats of whole sources, which keep growing."""
+
+
+def _days_old(path: Path) -> int:
+    try:
+        return int((time.time() - path.stat().st_mtime) / 86_400)
+    except OSError:
+        return 0
+
+
 def _years(found: Any) -> str:
     years = f"{found.first} to {found.last}" if found.first < found.last else f"{found.last}"
     return f"works of {years}" if found.last else ""
 
 
 def _show_status(found: Any) -> None:
-    from citewell.corpus.card import missing_years
+    from citewell.corpus.card import missing_years, shares_in_words
     from citewell.retrieval.dense_build import READS_ALL
     from citewell.sources.registry import source_title
 
@@ -378,6 +393,7 @@ def _show_status(found: Any) -> None:
         "holds": found.card.summary if found.card else _years(found),
         "below": found.below.summary if found.below else "",
         "few or none": missing_years(found.card) if found.card else "",
+        "by field": shares_in_words(found.fields),
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
         "unfinished": "a build was interrupted; `citewell library build` continues it"
         * found.unfinished,
@@ -401,6 +417,8 @@ def _show_status(found: Any) -> None:
             notes.append(f"{source.malformed:,} with damaged author lists")
         if source.citing:
             notes.insert(0, citing_words(source.citing.lists, source.citing.passages))
+        if source.format in _DUMPS and (days := _days_old(Path(name))) > OLD_DAYS:
+            notes.append(f"{days:,} days old: newer works are missing")
         facts = f"{source.records:,} records{in_brackets(notes)}, {source.format}"
         lines.append(("source:", f"{name}: {facts}"))
     for fetch in found.fetched:

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
 
 _WORD = re.compile(r"[^\W\d_]+")
+SHORT = 3
+"""Letters of a word that is too short to be missed."""
 
 
 class QueryPreprocessor:
@@ -146,6 +148,16 @@ class QueryPreprocessor:
     def _is_known(self, word: str) -> bool:
         """Whether a word is a name, or several titles contain it."""
         return self._titles(word) > RARE or self._is_name(word) or self._names.is_system(word)
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words that no work, author or name of the library has."""
+        words = [word for word in _WORD.findall(text) if len(word) > SHORT]
+        return [
+            word
+            for word in words
+            if not (self._titles(word) or self._names.papers_on(word) or self._names.surname(word))
+            and not (self._is_name(word) or self._names.is_system(word))
+        ]
 
     def _titles(self, word: str) -> int:
         return int(self._counts([word_hash(word.lower())])[0])

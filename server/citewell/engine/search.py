@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from citewell.corpus.arrays import is_among
-from citewell.corpus.card import not_held
+from citewell.corpus.card import not_held, not_known
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.contract import Tier
@@ -346,12 +346,19 @@ class Finder:
         return self._listing.of(query, k)
 
     def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
-        """An empty result with the filter that emptied it, or with what a library covers."""
-        if result.hits or result.problems or self._opened.filters is None:
+        """An empty result with the filter that emptied it, or with what a library covers; a
+        doubtful one with the typed words that the library lacks."""
+        if result.problems or self._opened.filters is None:
             return result
-        problem = self._opened.filters.empty(query)
-        if problem is None and self._library is not None:
-            problem = not_held(self._library)
+        if result.hits:
+            best = result.hits[0].confidence
+            doubtful = query.typed and best is not None and best < UNDECIDED
+            lacking = self._typed.unknown_words(query.text) if doubtful else []
+            problem = not_known(lacking) if lacking else None
+        else:
+            problem = self._opened.filters.empty(query)
+            if problem is None and self._library is not None:
+                problem = not_held(self._library)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
 
 

@@ -177,3 +177,5 @@ class LibraryCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Works of each year."""
     venues: tuple[VenueCount, ...] = ()
     """The largest venues of a library shipped with Citewell; empty for any other library."""
+    fields: dict[str, int] = {}
+    """Percentage of the references of public theses that a shipped library holds, by field."""

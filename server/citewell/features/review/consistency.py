@@ -21,7 +21,7 @@ from citewell.model.document import Diagnostic, Format, Level, Span
 from citewell.model.fields import NO_WORKS
 from citewell.model.names import is_organisation
 from citewell.model.titles import normalise_title
-from citewell.model.venues import SHORT, shown_venue, venue_ids
+from citewell.model.venues import SHORT, is_one_journal, shown_venue, venue_ids
 
 FEWEST = 3
 """Entries of one venue or kind from which they have a usual form."""
@@ -160,13 +160,8 @@ def _venues(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
 def _are_alike(names: Sequence[str]) -> bool:
     """Whether the names of journals are one name, of which some are abbreviations: an id may stand
     for several journals of a publisher."""
-    forms = [normalise_title(re.sub(r"\b(?:of|the|and|on|in|for|&)\b", " ", one)) for one in names]
-    full = max(forms, key=len).split()
-    return all(
-        len(words := form.split()) == 1
-        or (len(words) == len(full) and all(map(str.startswith, full, words)))
-        for form in forms
-    )
+    full = max(names, key=len)
+    return all(len(normalise_title(one).split()) == 1 or is_one_journal(one, full) for one in names)
 
 
 def _form_of(entry: BibEntry, text: str) -> str:

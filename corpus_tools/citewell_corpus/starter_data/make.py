@@ -17,6 +17,7 @@ from citewell.corpus.layout import CARD, STARTER
 from citewell.corpus.library import Library
 from citewell.model.overview import VenueCount
 from citewell.model.titles import title_key
+from citewell.model.venues import shown_venue
 from citewell.options import Options
 from citewell.options.tree import LibraryOptions
 from citewell.retrieval.attributes import venues_in
@@ -116,7 +117,7 @@ def _counted(name: str, counts: Counter[int], newest: int) -> VenueCount:
     dated = sorted(year for year in counts if year)
     first, last = (dated[0], dated[-1]) if dated else (0, 0)
     return VenueCount(
-        venue=name.upper(),
+        venue=shown_venue(name),
         works=counts.total(),
         first=first,
         last=last,

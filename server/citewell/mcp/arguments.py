@@ -56,6 +56,7 @@ _ABOUT: Mapping[str, tuple[str, ...]] = {
     "change-impossible": ("changes",),
     "style-unknown": ("style",),
     "key-invalid": ("key",),
+    "request-invalid": ("year",),
     **dict.fromkeys(_FILES, ("path", "bib")),
 }
 """From the code of a problem to the arguments that it may concern."""

@@ -32,12 +32,13 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.threads import Runner
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.query import FILTERS
+from citewell.model.query import FILTERS, MARK
 from citewell.options.tree import RetrievalOptions
 from citewell.ranking.identity import UNDECIDED
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.opening import live_rows
+from citewell.retrieval.words import split
 
 if TYPE_CHECKING:
     from citewell.engine.online_search import OnlineSearch
@@ -343,13 +344,20 @@ class Finder:
         return self._listing.of(query, k)
 
     def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
-        """An empty result with the filter that emptied it, or with what a library covers."""
+        """An empty result with its reason: a filter, no words, or what a library covers."""
         if result.hits or result.problems or self._opened.filters is None:
             return result
         problem = self._opened.filters.empty(query)
-        if problem is None and self._library is not None:
+        if problem is None and not split(f"{query.text} {query.sentence.replace(MARK, '')}"):
+            problem = _WORDLESS
+        elif problem is None and self._library is not None:
             problem = not_held(self._library)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
+
+
+_WORDLESS = Problem(
+    "query-wordless", "The query has no words.", "Send the sentence with the place, or a title."
+)
 
 
 def _doubted(original: Query, parsed: Query, result: SearchResult) -> SearchResult:

@@ -47,6 +47,8 @@ async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
     ("tool", "given", "message"),
     [
         ("search_papers", {"query": "a", "k": 0}, "`k` is 0; it takes an integer from 1 to 50"),
+        ("search_papers", {"query": "a", "year": True}, "`year` is true; it takes an integer"),
+        ("search_papers", {"query": "a", "year": "abc"}, '`year` is "abc"; it takes an integer'),
         ("search_papers", {"query": "a", "year": 10**20}, "it takes an integer from 0 to 9999"),
         ("search_papers", {"query": "a", "year_from": -(10**20)}, "`year_from` is -1000"),
         ("search_papers", {"query": ["a"]}, '`query` is ["a"]; it takes a text of at most 2,000'),
@@ -210,6 +212,15 @@ async def test_the_papers_for_a_passage_pass_its_filters(agent: Agent, tmp_path:
     assert "no paper of 2090" in none.structured_content["notes"]
     assert refused.is_error and "`year` is given together" in refused.content[0].text
     assert refused.content[0].text.endswith('"year_from": 2017}')
+
+
+@pytest.mark.parametrize("text", ["\\cite{?}", "[CITATION]", "((( [CITATION]."])
+async def test_a_place_without_words_gets_no_paper_and_says_so(agent: Agent, text: str) -> None:
+    async with agent() as client:
+        found = await client.call_tool("find_citations", {"text": text})
+        searched = await search(client, query="(((")
+    for page in (found.structured_content, searched):
+        assert page["status"] == "nothing_found" and "[query-wordless]" in page["notes"]
 
 
 @pytest.mark.parametrize(

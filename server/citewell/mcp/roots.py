@@ -20,7 +20,7 @@ NAMED = 12
 """Maximum number of files named in an error."""
 _NAMED = frozenset({".bib", *PAPER_SUFFIXES})
 _UNPORTABLE = frozenset('*?{\\:<>|"')
-"""Characters without a place in the name of a new file: of patterns, and of other systems' paths."""
+"""Characters of no new file's name: those of patterns, and of other systems' paths."""
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 

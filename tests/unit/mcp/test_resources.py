@@ -98,8 +98,8 @@ async def test_every_prompt_is_described_and_names_its_tool(agent: Agent) -> Non
         assert 'check_references with path="refs.bib"' in found.messages[0].content.text
 
 
-async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
-    from mcp_types import ResourceTemplateReference
+async def test_keys_and_venues_are_completed(agent: Agent, tmp_path: Path) -> None:
+    from mcp_types import PromptReference, ResourceTemplateReference
 
     (tmp_path / "refs.bib").write_text(ENTRY)
     async with agent(tmp_path) as client:
@@ -107,4 +107,9 @@ async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
             ResourceTemplateReference(type="ref/resource", uri="bib://{key}"),
             {"name": "key", "value": "RO"},
         )
+        venues = await client.complete(
+            PromptReference(type="ref/prompt", name="related_work"),
+            {"name": "venue", "value": "neurips"},
+        )
     assert found.completion.values == ["roe2001"]
+    assert venues.completion.values == ["NeurIPS"]

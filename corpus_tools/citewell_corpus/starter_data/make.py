@@ -116,14 +116,13 @@ def make_card(library: Library, report: CompactReport) -> Card:
 def _counted(name: str, counts: Counter[int], newest: int) -> VenueCount:
     dated = sorted(year for year in counts if year)
     first, last = (dated[0], dated[-1]) if dated else (0, 0)
+    until = newest if newest - last < _RECENT else last
     return VenueCount(
         venue=shown_venue(name),
         works=counts.total(),
         first=first,
         last=last,
-        missing=tuple(
-            missing_years(name, counts, first, newest if newest - last < _RECENT else last)
-        ),
+        missing=tuple(missing_years(name, counts, first, until)),
     )
 
 

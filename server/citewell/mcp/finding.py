@@ -83,21 +83,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
 @tool(
     finding.find,
     title="Find citations",
-    without={
-        "text",
-        "queries",
-        "markup",
-        "bib",
-        "title",
-        "abstract",
-        "abstracts",
-        "forms",
-        "style",
-        "author",
-        "kind",
-        "language",
-        "strict_language",
-    },
+    only={"k", "choose", "venue", "year", "year_from", "year_to"},
     asks=may_search,
     answer={
         "status": choice(Status),
@@ -235,16 +221,7 @@ def _libraries(engine: Engine) -> list[Answer]:
 @tool(
     exploring.explore_papers,
     title="Explore the literature",
-    without={
-        "author",
-        "venue",
-        "year_from",
-        "year_to",
-        "rounds",
-        "order",
-        "abstracts",
-        "online",
-    },
+    only={"query", "kept", "rejected", "k", "choose", "overview"},
     defaults={"k": 20},
     asks=may_search,
     answer={

@@ -163,16 +163,9 @@ def filtered(query: Query, request: PaperFilters) -> Query:
             raise CitewellError(_YEARS)
         years = (request.year, request.year)
     first, last = years_of(*years)
-    return msgspec.structs.replace(
-        query,
-        author=request.author,
-        venue=request.venue,
-        year_from=first,
-        year_to=last,
-        kind=request.kind,
-        language=request.language,
-        strict_language=request.strict_language,
-    )
+    names = ("author", "venue", "kind", "language", "strict_language")
+    same = {name: getattr(request, name) for name in names}
+    return msgspec.structs.replace(query, year_from=first, year_to=last, **same)
 
 
 def query_of(request: SearchRequest, options: Options) -> Query | None:

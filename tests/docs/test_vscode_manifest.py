@@ -112,6 +112,13 @@ def test_the_repository_is_that_of_the_registry_of_mcp_servers() -> None:
     assert _manifest()["bugs"]["url"] == f"https://github.com/{owner}/{name}/issues"
 
 
+def test_the_server_for_agents_is_offered_under_the_id_that_the_code_registers() -> None:
+    (provider,) = _manifest()["contributes"]["mcpServerDefinitionProviders"]
+    code = (MANIFEST.parent / "src" / "agents.ts").read_text(encoding="utf-8")
+    assert re.findall(r'^const PROVIDER = "([^"]+)";', code, re.M) == [provider["id"]]
+    assert "registerMcpServerDefinitionProvider(PROVIDER, provider)" in code
+
+
 def test_the_settings_stand_in_the_order_of_use_under_titles_for_people() -> None:
     groups = _manifest()["contributes"]["configuration"]
     titles = [group["title"] for group in groups]

@@ -249,7 +249,8 @@ def test_the_starter_that_ships_is_whole_and_the_one_of_its_card() -> None:
     sizes = [path.stat().st_size for path in DISTRIBUTION.rglob("*") if path.is_file()]
     assert sum(sizes) < 76_000_000
     assert max(sizes) < 45_000_000
-    assert f"`{files_digest(folder)}`" in (DISTRIBUTION / "CARD.md").read_text(encoding="utf-8")
+    card = (DISTRIBUTION / "CARD.md").read_text(encoding="utf-8")
+    assert f"`{files_digest(folder)}`" in card and "| NeurIPS |" in card
 
 
 ROBOTICS = "Respectful cameras: detecting visual markers in real-time to address privacy concerns"

@@ -139,6 +139,7 @@ def _counted(library: Library) -> LibraryCoverage:
     return LibraryCoverage(
         name=library.path.name,
         works=library.manifest.works,
+        created=library.manifest.created[:10],
         first=min(dated, default=0),
         last=max(dated, default=0),
         years={str(year): count for year, count in dated.items()},

@@ -32,12 +32,13 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.threads import Runner
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.query import FILTERS
+from citewell.model.query import FILTERS, MARK
 from citewell.options.tree import RetrievalOptions
 from citewell.ranking.identity import UNDECIDED
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.opening import live_rows
+from citewell.retrieval.words import split
 
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
@@ -346,8 +347,8 @@ class Finder:
         return self._listing.of(query, k)
 
     def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
-        """An empty result with the filter that emptied it, or with what a library covers; a
-        doubtful one with the typed words that the library lacks."""
+        """An empty result with its reason: a filter, no words, or what a library covers; a doubtful
+        one with the typed words that the library lacks."""
         if result.problems or self._opened.filters is None:
             return result
         if result.hits:
@@ -357,9 +358,16 @@ class Finder:
             problem = not_known(lacking) if lacking else None
         else:
             problem = self._opened.filters.empty(query)
-            if problem is None and self._library is not None:
+            if problem is None and not split(f"{query.text} {query.sentence.replace(MARK, '')}"):
+                problem = _WORDLESS
+            elif problem is None and self._library is not None:
                 problem = not_held(self._library)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
+
+
+_WORDLESS = Problem(
+    "query-wordless", "The query has no words.", "Send the sentence with the place, or a title."
+)
 
 
 def _doubted(original: Query, parsed: Query, result: SearchResult) -> SearchResult:

@@ -169,6 +169,9 @@ class LibraryCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     name: str
     works: int
+    created: str = ""
+    """Date of the last change, as in 2026-11-28; empty for a library shipped with Citewell, which
+    has the age of its last works."""
     first: int = 0
     """Year of the first work; 0 if unknown."""
     last: int = 0

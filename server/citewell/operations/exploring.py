@@ -44,10 +44,8 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     venue: VenueName = ""
     year_from: Annotated[Year | None, Meta(description="First year.")] = None
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
-    kept: Annotated[
-        Ids, Meta(description="Papers that answer the question, or to start from.")
-    ] = ()
-    rejected: Annotated[Ids, Meta(description="Papers that do not; no edition is listed.")] = ()
+    kept: Annotated[Ids, Meta(description="Ids that answer the question, or to start from.")] = ()
+    rejected: Annotated[Ids, Meta(description="Ids that do not; no edition is listed.")] = ()
     k: Size = 50
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
     order: contract.Order = "auto"
@@ -57,9 +55,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Meta(description="Also list what the sources answer, if the settings let searches ask."),
     ] = True
     choose: Choose = True
-    overview: Annotated[
-        bool, Meta(description="Say what the first 100 papers of the last list are about.")
-    ] = False
+    overview: Annotated[bool, Meta(description="Add the topics of the first 100 papers.")] = False
 
 
 class ExploredPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96377,
+    "server: lines": 96449,
     "server: files": 420,
     "corpus tools and lab: lines": 25281,
     "corpus tools and lab: files": 135,

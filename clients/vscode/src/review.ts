@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Connection } from "./client";
+import { isServed } from "./languages";
 
 interface Row {
   readonly uri: string;
@@ -20,6 +21,9 @@ interface Answer {
   readonly figures?: readonly (readonly [string, string])[];
   readonly summary?: string;
 }
+
+/** Quick fixes whose edits are asked for with the list. */
+const MAX_FIXES = 10;
 
 type Icon = [string, vscode.ThemeColor?];
 const NOTE: Icon = ["info"];
@@ -42,12 +46,11 @@ export class Line extends vscode.TreeItem {
 export class ReviewView implements vscode.TreeDataProvider<Line>, vscode.Disposable {
   private lines: readonly Line[] = [];
   private document: vscode.TextDocument | undefined;
-  private reviewed = new Set<string>();
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.changed.event;
   private readonly view = vscode.window.createTreeView("citewell.review", { treeDataProvider: this });
   private readonly edits = vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-    if (contentChanges.length && this.reviewed.has(document.uri.toString()))
+    if (contentChanges.length && this.document && isServed(document))
       this.view.message = "The text has changed since the review.";
   });
 
@@ -76,7 +79,6 @@ export class ReviewView implements vscode.TreeDataProvider<Line>, vscode.Disposa
     const found = await this.server.executeLong<Answer>("citewell.review", document.uri.toString());
     if (!found?.summary) return;
     this.document = document;
-    this.reviewed = new Set(found.rows.map(({ uri }) => vscode.Uri.parse(uri).toString()));
     this.lines = linesOf(found);
     this.view.description = found.summary;
     this.view.message = "";
@@ -100,13 +102,26 @@ export class ReviewView implements vscode.TreeDataProvider<Line>, vscode.Disposa
     await this.again();
   }
 
-  /** Makes the file consistent, or lists the quick fixes at the place. */
+  /** Makes the file consistent, or lists the quick fixes at the place and does the chosen one. */
   async fix(line: Line | undefined): Promise<void> {
     if (!line?.row) return;
     if (line.row.actions.consistent) return this.act(line, "consistent");
     const [uri, options] = placeOf(line.row);
     await vscode.window.showTextDocument(uri, options);
-    await vscode.commands.executeCommand("editor.action.quickFix");
+    const found = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+      "vscode.executeCodeActionProvider",
+      uri,
+      options.selection,
+      "quickfix",
+      MAX_FIXES,
+    );
+    const items = found.map((fix) => ({ label: fix.title, fix }));
+    const chosen = await vscode.window.showQuickPick(items, { placeHolder: line.row.message });
+    if (!chosen) return;
+    const { edit, command } = chosen.fix;
+    if (edit) await vscode.workspace.applyEdit(edit);
+    if (command) await vscode.commands.executeCommand(command.command, ...(command.arguments ?? []));
+    await this.again();
   }
 }
 

@@ -8,7 +8,7 @@ PAPER = r"""
 %! paper.tex
 \documentclass{article}
 \begin{document}
-Machines compute space \cite{zuse1969}, as \cite{zuse1996} says.
+Machines compute space \cite{zuse1969}, as \cite{zuze1969} says.
 We score the answers with BERTScore as well.
 \bibliographystyle{plain}
 \bibliography{refs}
@@ -44,7 +44,7 @@ def test_rows_of_a_review_open_their_places_and_act_there(window, fixture_files,
     code.open("paper.tex")
     code.wait_ready()
     code.command("Citewell: Review This Paper")
-    row_of(code, "zuse1996").wait_for()
+    row_of(code, "zuze1969").wait_for()
     rows = code.texts(ROWS)
     assert any(row.startswith("Keys and places") for row in rows)
     assert any("BERTScore" in row and "paper.tex:4 name-uncited" in row for row in rows)
@@ -78,7 +78,5 @@ def test_rows_of_a_review_open_their_places_and_act_there(window, fixture_files,
     row_of(code, "undefined-key").wait_for()
     # A finding of another kind has its quick fixes.
     press(code, "undefined-key", "Fix")
-    change = code.find(".action-widget .monaco-list-row.action", has_text="zuse1969").first
-    change.click()
-    code.command("Citewell: Review Again")
+    code.choose("Change to `zuse1969`")
     row_of(code, "undefined-key").wait_for(state="detached")

@@ -160,6 +160,20 @@ async def test_a_name_is_cited_and_a_sentence_silenced_where_the_review_found_th
     assert event["title"].startswith("BERTScore")
 
 
+async def test_a_name_in_a_macro_is_cited_by_the_key_that_the_bibliography_has(over_starter):
+    own = "@misc{own, title = {{BERTScore}: Evaluating Text Generation with BERT}, year = {2020}}\n"
+    editor = await over_starter(
+        {"main.tex": UNCITED.replace("BERTScore", "\\textsc{BERTScore}"), "refs.bib": HE + own}
+    )
+    editor.open("main.tex")
+    answer = await editor.execute("citewell.review", editor.uri("main.tex"))
+    (row,) = [one for one in answer["rows"] if one["code"] == "name-uncited"]
+    assert row["actions"]["cite"]["title"] == "Cite own here"
+    assert (await editor.execute("citewell.act", row["actions"]["cite"]))["applied"]
+    assert "\\textsc{BERTScore~\\cite{own}} as well" in editor.text("main.tex")
+    assert editor.text("refs.bib") == HE + own
+
+
 async def test_a_finding_in_a_bibliography_is_silenced_above_its_entry(over_starter):
     editor = await over_starter({"main.tex": UNCITED, "refs.bib": f"% mine\n{HE}"})
     editor.open("main.tex")

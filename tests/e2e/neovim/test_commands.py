@@ -302,6 +302,8 @@ def test_a_review_is_listed_opened_fixed_silenced_and_made_again(start_neovim: A
         editor.lua(f"vim.lsp.buf.code_action({{ apply = true, filter = {choose} }})")
         text = f"table.concat(vim.fn.getbufline('{name}', 1, '$'), '\\n')"
         editor.wait(f"{text}:find({expected!r}, 1, true) ~= nil")
+        gone = f"function(one) return one.code ~= {title.rsplit(maxsplit=1)[-1]!r} end"
+        editor.wait(f"vim.iter(vim.diagnostic.get()):all({gone})")
 
     assert review("doi-link")
     assert editor.lua("return { vim.fn.expand('%:t'), vim.fn.line('.') }") == ["refs.bib", 4]

@@ -38,7 +38,7 @@ class ReviewActions(Struct, frozen=True, eq=False):
     citing: CitationService
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
-        """What `titles_of` names, for each finding at the place."""
+        """The actions that `titles_of` names, for each finding at the place."""
         reading = self.buffers.reading(request.uri)
         if not self.reviewed.generation or reading is None:
             return ()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from citewell.features.citing.completion import family_names
 from citewell.model import Work
-from citewell.model.overview import LibraryCoverage
+from citewell.model.llm import LibraryCoverage
 from citewell.model.venues import shown_venue
 from citewell.sources.registry import titles_of_work
 

@@ -64,6 +64,8 @@ class Inconsistency(msgspec.Struct, frozen=True, kw_only=True):
     def diagnostic(self) -> Diagnostic:
         """The finding in the form of a diagnostic."""
         data = {"key": self.keys[0], "hint": f"In {_listed(self.keys)}."}
+        if self.edits:
+            data["fix"] = self.code
         return Diagnostic(
             code=self.code,
             span=self.span,

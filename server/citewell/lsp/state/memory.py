@@ -74,8 +74,7 @@ class ShownLists:
 
 
 class ReviewedFiles:
-    """Findings of the last review of each file that nothing else underlines, where they stand now.
-    For any thread."""
+    """Findings of the last review of each file, where they stand now. For any thread."""
 
     def __init__(self) -> None:
         self.on_news: Callable[[], None] = lambda: None

@@ -6,11 +6,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 95642,
-    "server: files": 402,
-    "corpus tools and lab: lines": 25150,
+    "server: lines": 96916,
+    "server: files": 406,
+    "corpus tools and lab: lines": 25362,
     "corpus tools and lab: files": 126,
-    "files with fewer than 60 lines": 14,
+    "files with fewer than 60 lines": 15,
     "class names that occur more than once": 4,
     "most files in one folder": 28,
 }

@@ -73,6 +73,16 @@ def test_only_sources_of_the_field_receive_the_question_each_in_its_own_form(
     assert len(searches) == 1, "the question is sent once"
 
 
+def test_every_source_is_asked_where_the_best_papers_do_not_match_the_question(
+    env: dict[str, str], sources: Any
+) -> None:
+    text = "social inequality in school education"
+    found = explored(env, sources, ["arxiv", "pubmed", "dblp", "crossref"], text=text)
+    record = next(one for one in found.passes if one.name == "sources")
+    names = {query.partition(":")[0] for query in record.queries}
+    assert found.field == "unclear" and names == {"arxiv", "pubmed", "dblp", "crossref"}
+
+
 def test_references_and_citers_come_from_a_source_that_lists_them(
     env: dict[str, str], sources: Any
 ) -> None:

@@ -15,6 +15,7 @@ from citewell.cli.terminal import (
     BIB,
     FINDINGS,
     OK,
+    WEIGHTS,
     Session,
     console,
     echo,
@@ -66,6 +67,7 @@ def _exports(command: Any) -> Any:
     "--order", type=click.Choice(["auto", "relevance", "recent", "cited"]), default="auto",
     show_default=True, help="Order of about equally relevant papers.",
 )  # fmt: skip
+@WEIGHTS
 @click.option("--year-from", type=int, metavar="YEAR", help="Only papers from this year or later.")
 @click.option("--year-to", type=int, metavar="YEAR", help="Only papers from this year or earlier.")
 @click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
@@ -121,6 +123,8 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     request, found, library, cited = _explored(options, request, flags)
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
+    if flags["trace"] or request.online:
+        echo(f"Field: {found.field}.", err=True)
     if saved is not None:
         echo(f"{len(papers)} of {len(found.papers)} papers are new since {saved.date}.", err=True)
     nothing_new = saved is not None and bool(found.papers) and not papers
@@ -129,10 +133,10 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
         from citewell.usecases.explore.saved import to_html
 
         page = to_html(request, found, papers, library)
-        _write_file(flags["html_path"], page.encode())
+        write_file(flags["html_path"], page.encode())
     if flags["save"]:
         searched = databases(options, online=request.online)
-        _write_file(flags["save"], saved_text(request, found, searched, saved).encode())
+        write_file(flags["save"], saved_text(request, found, searched, saved).encode())
     if found.overview is not None:
         _show_overview(found.overview)
     if not nothing_new:
@@ -168,6 +172,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
         count=flags["count"],
         rounds=flags["rounds"],
         order=flags["order"],
+        weights=flags["weights"],
         online=flags["online"],
         model=not flags["no_model"],
         overview=flags["overview"],
@@ -246,10 +251,10 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
     from citewell.usecases.explore.contract import exported
 
     for form, path in files.items():
-        _write_file(path, exported(papers, form, options))
+        write_file(path, exported(papers, form, options))
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` on failure."""
     from citewell.model.system.files import write_atomically
 

@@ -15,6 +15,7 @@ from citewell.cli.terminal import (
     BROKEN,
     FINDINGS,
     OK,
+    WEIGHTS,
     Session,
     console,
     echo,
@@ -106,6 +107,7 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     "--file", "file", type=click.File(encoding="utf-8"), metavar="FILE",
     help="Search for each line of FILE (- for standard input) instead of TEXT.",
 )  # fmt: skip
+@WEIGHTS
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option("--pick", is_flag=True, help="Let the language model put a paper first.")
 @no_model
@@ -127,6 +129,7 @@ def find(
     language: str,
     strict_language: bool,
     file: IO[str] | None,
+    weights: str,
     online: bool,
     pick: bool,
     no_model: bool,
@@ -180,6 +183,7 @@ def find(
                 strict_language=strict_language,
                 year_from=query.year_from,
                 year_to=query.year_to,
+                weights=weights,
                 pick=pick,
                 model=not no_model,
             )
@@ -207,7 +211,8 @@ def find(
         if explain:
             understood = understood_text(found.result.understood)
             more = [f"Also searched for: {other}" for other in found.queries[1:]]
-            echo("\n".join((understood or "Understood: words alone.", *more)), err=True)
+            field = f"Field: {found.field}."
+            echo("\n".join((understood or "Understood: words alone.", field, *more)), err=True)
         if not (as_json or bibtex):
             _show_found(found, cited, options.bib, f"# {one}" if file else "", verbose=verbose)
         show_problems(found.problems, error=_is_broken(found.result))
@@ -294,6 +299,7 @@ def _to_json(found: Found, keys: Sequence[str]) -> dict[str, Any]:
             for hit, key in zip(result.hits, keys, strict=True)
         ],
         "understood": msgspec.to_builtins(result.understood),
+        "field": found.field,
         "problems": msgspec.to_builtins(tuple(dict.fromkeys(found.problems))),
         "queries": found.queries,
         "variant": result.variant,

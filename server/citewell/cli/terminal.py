@@ -334,3 +334,20 @@ def own_bibs(paths: Sequence[Path]) -> list[BibFile]:
     except CitewellError as error:
         show_problems([error.problem])
         return []
+
+
+def _weights(ctx: click.Context, parameter: click.Parameter, text: str) -> str:
+    from citewell.model import CitewellError
+    from citewell.usecases.weights import order_weights
+
+    try:
+        order_weights(text)
+    except CitewellError as error:
+        raise click.BadParameter(f"{error.problem.message} {error.problem.hint}") from error
+    return text
+
+
+WEIGHTS = click.option(
+    "--weights", default="", metavar="WEIGHTS", callback=_weights,
+    help="Order the 100 most relevant papers by relevance=1,authority=.3,recent=.2 (an example).",
+)  # fmt: skip

@@ -238,6 +238,24 @@ class CitationGraph:
         numbers, counts = np.unique(beside[beside != number], return_counts=True)
         return self._held(priors.key[numbers], counts)
 
+    def citations(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of the citing and of the cited paper of each known citation, each once; -1 for a
+        paper missing from the library."""
+        if self._priors is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        citing = self._rows_of(self._priors.list_key[self._owner])
+        cited = self._rows_of(self._priors.key)[self._priors.list_cited]
+        base = int(max(cited.max(initial=0), citing.max(initial=0))) + 2
+        held = citing >= 0
+        citing, cited = np.divmod(distinct(citing[held] * base + cited[held] + 1), base)
+        return citing, cited - 1
+
+    def _rows_of(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        if not len(self._keys):
+            return np.full(len(keys), -1, np.int64)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._rows[at], -1)
+
     def _list_of(self, key: int) -> NDArray[np.int32] | None:
         """Numbers of the papers that this one cites; None if its list is unknown."""
         assert self._priors is not None

@@ -33,11 +33,9 @@ from citewell.model.query import TypedQuery
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
 from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
-from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.criteria import NAME, Criteria
 from citewell.retrieval.full_text import FullTextRetriever
-from citewell.retrieval.query_grammar.words import TITLE_WORDS
 from citewell.retrieval.select import Fused, fuse
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ class CriteriaOrder:
     def __init__(self, opened: Opened, signals: LibrarySignals) -> None:
         found = opened.typed.get(NAME)
         self._criteria = found if isinstance(found, Criteria) else None
-        self._terms = opened.of(Bm25Retriever)
+        self._filters = opened.filters
         self._signals = signals
 
     def reorder(self, query: Query, rows: NDArray[np.int64], ordering: Ordering) -> Ordering:
@@ -104,16 +102,9 @@ class CriteriaOrder:
         if typed.influential:
             often = np.log1p(np.maximum(self._signals.cited(rows), 0))
             out += often * (1 if typed.recency == "" else 0.5)
-        if typed.kinds and self._terms is not None:
-            out += 10.0 * self._of_kind(typed.kinds, rows)
+        if typed.kinds and self._filters is not None:
+            out += 10.0 * self._filters.of_kind(typed.kinds, rows)
         return out
-
-    def _of_kind(self, kinds: tuple[str, ...], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        assert self._terms is not None
-        found = np.zeros(len(rows), np.bool_)
-        for word in {word for kind in kinds for word in TITLE_WORDS[kind]}:
-            found |= self._terms.of_kind(word, rows)
-        return found
 
 
 def _permuted(

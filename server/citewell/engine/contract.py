@@ -103,6 +103,32 @@ class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
     """The sources that did not answer."""
 
 
+class LibraryGraph(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Works of a library and the known citations among them."""
+
+    works: tuple[Work, ...] = ()
+    total: int = 0
+    """Number of works of the library."""
+    cited: tuple[int, ...] = ()
+    """For each work the number of works of the library that cite it."""
+    cites: tuple[tuple[int, int], ...] = ()
+    """Pairs of indices of works: the first cites the second."""
+    gaps: tuple[tuple[Work, int], ...] = ()
+    """Works of the libraries below that works of this one cite, and how many do."""
+    problems: tuple[Problem, ...] = ()
+
+
+class Authority(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The citations of a work, its venue and its authors, as far as a library knows them."""
+
+    citations: int = 0
+    venue: float | None = None
+    """Share of the venues whose works have fewer citations a year; None for a venue of few
+    works."""
+    authors: int = 0
+    """Citations of all works of its first or last author, the greater of both."""
+
+
 class SuggestedWork(msgspec.Struct, frozen=True):
     """A work that others cite together with references of a paper."""
 
@@ -157,14 +183,13 @@ class Engine(Protocol):
     def search_sources(
         self,
         query: Query,
-        around: Sequence[Work] = (),
+        fields: Sequence[str] = (),
         *,
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> SourcesFound:
-        """Records of the allowed sources that cover the field of the words (or else of the papers
-        `around`), each queried in its own form, all at once, for at most `seconds`. Raises only
-        `Cancelled`."""
+        """Records of the allowed sources that cover the `fields`, or of all without any, each
+        queried in its own form, all at once, for at most `seconds`. Raises only `Cancelled`."""
         ...
 
     def follow_citations(
@@ -199,6 +224,15 @@ class Engine(Protocol):
     def citations(self, ids: Sequence[str]) -> list[int]:
         """Number of citations of each work, in order, from its record and the citation priors; 0 if
         unknown."""
+        ...
+
+    def library_graph(self, most: int) -> LibraryGraph:
+        """The library without those below it, unless it is empty: the `most` works that its works
+        cite most."""
+        ...
+
+    def authority(self, ids: Sequence[str]) -> list[Authority]:
+        """The authority of each work, in order."""
         ...
 
     def suggest(self, paper: CitingPaper, k: int = 10) -> list[SuggestedWork]:

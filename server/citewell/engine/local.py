@@ -16,8 +16,10 @@ from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
 from citewell.engine.contract import (
+    Authority,
     Checks,
     EngineStatus,
+    LibraryGraph,
     RelatedWorks,
     SourcesFound,
     SuggestedWork,
@@ -33,7 +35,7 @@ from citewell.engine.processes import rss_mb
 from citewell.engine.query_preprocessor import QueryPreprocessor
 from citewell.engine.retrievers import LateRetriever, Opened, open_retrievers
 from citewell.engine.search import Finder, Search
-from citewell.engine.signals import LibrarySignals
+from citewell.engine.signals import LibraryAuthority, LibrarySignals
 from citewell.engine.which_library import keeps_accepted, open_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
@@ -174,7 +176,9 @@ class LocalEngine:
         if opened.filters is not None and self._signals is not None:
             opened.filters.cited = self._signals.cited_rows
         search = None
+        self._authority = None
         if library is not None and self._signals is not None:
+            self._authority = LibraryAuthority(library, opened, self._signals)
             cascade = Cascade(
                 options,
                 library,
@@ -290,14 +294,14 @@ class LocalEngine:
     def search_sources(
         self,
         query: Query,
-        around: Sequence[Work] = (),
+        fields: Sequence[str] = (),
         *,
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> SourcesFound:
         if self._source_search is None:
             return SourcesFound(problems=(self._sources_problem(),))
-        return self._source_search.search(query, around, seconds, cancel or Cancel())
+        return self._source_search.search(query, fields, seconds, cancel or Cancel())
 
     def follow_citations(
         self,
@@ -345,6 +349,14 @@ class LocalEngine:
 
     def citations(self, ids: Sequence[str]) -> list[int]:
         return [0] * len(ids) if self._signals is None else self._signals.citations_of(ids)
+
+    def library_graph(self, most: int) -> LibraryGraph:
+        if self._relations is None:
+            return LibraryGraph(problems=self._problems)
+        return self._relations.of_library(most)
+
+    def authority(self, ids: Sequence[str]) -> list[Authority]:
+        return [Authority() for _ in ids] if self._authority is None else self._authority.of(ids)
 
     def suggest(self, paper: CitingPaper, k: int = 10) -> list[SuggestedWork]:
         return [] if self._signals is None else self._signals.suggested(paper, k)

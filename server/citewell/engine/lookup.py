@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from citewell.corpus.citing import CitationGraph, GraphNeighbours
 from citewell.corpus.columns import LibraryColumns, title_key
 from citewell.corpus.library import Library
-from citewell.engine.contract import RelatedWorks
+from citewell.engine.contract import LibraryGraph, RelatedWorks
 from citewell.engine.retrievers import Opened
 from citewell.model import CitewellError, Query, Work
 from citewell.model.query import Direction
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # A paper's neighbours in the citation graph, as records.
 
+LEAST_CITING, MOST_GAPS = 2, 20
+"""Minimum number of works that cite a gap, and number of gaps."""
 TELLING_TITLE = 13
 """Minimum letters of a title that identifies a paper: "Regression" or "Draft" does not."""
 
@@ -77,6 +79,39 @@ class Relations:
             return nothing
         return np.asarray(found.rows[found.rows != row], np.int64)
 
+    def of_library(self, most: int) -> LibraryGraph:
+        """The works and citations of the library, without those below it unless it is empty."""
+        library = self._library
+        own = live_rows(library)
+        count = sum(segment.count for segment in library.own_segments)
+        if own[:count].any():
+            own[count:] = False
+        rows = np.flatnonzero(own)
+        citing = cited = np.zeros(0, np.int64)
+        try:
+            if self._columns is not None:
+                citing, cited = self._open_graph().citations()
+        except CitewellError as error:
+            return LibraryGraph(problems=(error.problem,))
+        ours = own[citing] & (cited >= 0) & (citing != cited)
+        citing, cited = citing[ours], cited[ours]
+        often = np.bincount(cited, minlength=library.rows)
+        best = np.lexsort((rows, -library.columns().citations[rows], -often[rows]))[:most]
+        chosen = np.sort(rows[best])
+        place = np.full(library.rows, -1, np.int64)
+        place[chosen] = np.arange(len(chosen))
+        among = (place[citing] >= 0) & (place[cited] >= 0)
+        pairs = np.stack([place[citing[among]], place[cited[among]]], axis=1)
+        lacking = np.flatnonzero((often >= LEAST_CITING) & ~own)
+        lacking = lacking[np.lexsort((lacking, -often[lacking]))][:MOST_GAPS]
+        return LibraryGraph(
+            works=tuple(library.works(chosen)),
+            total=len(rows),
+            cited=tuple(often[chosen].tolist()),
+            cites=tuple(map(tuple, pairs.tolist())),
+            gaps=tuple(zip(library.works(lacking), often[lacking].tolist(), strict=True)),
+        )
+
     def _row_and_title(self, identifier: str) -> tuple[int, str]:
         """The paper's row, and the title by which the graph knows it, or ""."""
         row = int(self._library.rows_of([identifier])[0])
@@ -86,11 +121,14 @@ class Relations:
         return row, title if len(plain_title(title)) >= TELLING_TITLE else ""
 
     def _neighbours(self, title: str, direction: Direction) -> GraphNeighbours:
+        return self._open_graph().neighbours(title_key(title), direction)
+
+    def _open_graph(self) -> CitationGraph:
         with self._lock:
             if self._graph is None:
                 assert self._columns is not None
                 self._graph = open_graph(self._library, self._columns)
-        return self._graph.neighbours(title_key(title), direction)
+            return self._graph
 
 
 def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:

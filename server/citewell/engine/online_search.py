@@ -26,7 +26,8 @@ from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.attributes import passes
 from citewell.sources.combine import MergedRecords, merge, same_works
 from citewell.sources.contract import Answer, Conditions, Matched, SourceQuery, bare_words
-from citewell.sources.registry import fields_of, keywords_of, source_named, sources_for, words_of
+from citewell.sources.fields import keywords_of, sources_for, words_of
+from citewell.sources.registry import source_named
 from citewell.sources.service import TimeBudget, failures
 
 if TYPE_CHECKING:
@@ -332,14 +333,14 @@ class SourceSearch:
         self._online, self._offered, self._held, self._signals = online, offered, held, signals
 
     def search(
-        self, query: Query, around: Sequence[Work], seconds: float | None, cancel: Cancel
+        self, query: Query, fields: Sequence[str], seconds: float | None, cancel: Cancel
     ) -> SourcesFound:
-        """Search the sources of the question's field for its topic, with its authors and years as
+        """Search the sources of the question's fields for its topic, with its authors and years as
         their filters. Raises `Cancelled`."""
         typed = query.typed_query
         names = [" ".join(bare_words(name)) for name in (query.author, *typed.authors)]
         where = Conditions(query.year_from, query.year_to, tuple(filter(None, names)))
-        texts = self._texts(typed.topic or query.text, around)
+        texts = self._texts(typed.topic or query.text, fields)
         budget = TimeBudget(SECONDS if seconds is None else seconds)
         answers = self._online.search_each(texts, where, LIMIT, budget, cancel)
         words = (*where.people("by {}"), *where.years("from {} to {}"))
@@ -369,16 +370,14 @@ class SourceSearch:
                     lists.append(LinkedPapers(start=start.id, direction=direction, works=linked))
         return SourcesFound(links=tuple(lists), problems=tuple(dict.fromkeys(problems)))
 
-    def _texts(self, text: str, around: Sequence[Work]) -> dict[str, str]:
+    def _texts(self, text: str, fields: Sequence[str]) -> dict[str, str]:
         """The text that each source receives."""
         searching: dict[str, frozenset[str]] = {}
         for name in self._online.names:
             source = source_named(name)
             if "search" in source.can:
                 searching[name] = source.fields
-        # A library of one field has papers of it for any question, so they count second.
-        fields = fields_of([text]) or fields_of(f"{work.title} {work.journal}" for work in around)
-        names = sources_for(fields, searching)
+        names = sources_for(frozenset(fields), searching)
         words = words_of(text)
         # A word in no title is more often a typo than a topic.
         known = None if self._signals is None else self._signals.title_shares(words)

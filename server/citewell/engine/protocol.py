@@ -21,7 +21,15 @@ from typing import Any, BinaryIO, Concatenate, Generic, Literal, ParamSpec, Type
 
 import msgspec
 
-from citewell.engine.contract import Checks, Engine, EngineStatus, RelatedWorks, SourcesFound
+from citewell.engine.contract import (
+    Authority,
+    Checks,
+    Engine,
+    EngineStatus,
+    LibraryGraph,
+    RelatedWorks,
+    SourcesFound,
+)
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Summary, Supported
@@ -332,6 +340,15 @@ class RemoteEngine:
         Engine.citations,
         "quick",
         failed=lambda problem, arguments: [0] * len(arguments.ids),
+        retried=True,
+    )
+    library_graph = Method(
+        Engine.library_graph, "quick", failed=_problems(LibraryGraph), retried=True
+    )
+    authority = Method(
+        Engine.authority,
+        "quick",
+        failed=lambda problem, arguments: [Authority() for _ in arguments.ids],
         retried=True,
     )
     suggest = Method(Engine.suggest, "quick", failed=lambda problem, arguments: [], retried=True)

@@ -165,9 +165,9 @@ class QueryPreprocessor:
     def _read(self, query: Query) -> tuple[Query, Understood]:
         if self._is_title(query.text):
             return msgspec.structs.replace(query, literature=False), Understood()
-        if not query.sentence and asks_for_papers(query.text):
-            query = msgspec.structs.replace(query, literature=True)
         reading = read_query(query.text, self._names, _now(query))
+        if not query.sentence and (reading.asks or asks_for_papers(query.text)):
+            query = msgspec.structs.replace(query, literature=True)
         query, understood = with_conditions(query, reading)
         if self._columns is None or self._signals is None or not query.text:
             return query, understood

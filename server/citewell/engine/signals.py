@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import threading
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +13,11 @@ from numpy.typing import NDArray
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns, word_hash
 from citewell.corpus.library import Library
-from citewell.engine.contract import SuggestedWork
+from citewell.engine.contract import Authority, SuggestedWork
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
 from citewell.model.query import CitingPaper
+from citewell.retrieval.attributes import authors_named
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.dense import DenseRetriever
@@ -197,3 +201,75 @@ class LibrarySignals:
         if self._cited is None:
             return np.full(len(titles), -1, np.int64)
         return self._cited.rows_of_titles(titles)
+
+
+# Citations of works, of their venues and of their authors.
+
+LEAST_WORKS = 5
+"""Minimum number of works of a venue with a rank."""
+MOST_AUTHORS = 10_000
+"""Maximum number of authors with citations in memory."""
+
+
+class LibraryAuthority:
+    """The citations in one library. Thread-safe."""
+
+    def __init__(self, library: Library, opened: Opened, signals: LibrarySignals) -> None:
+        self._library, self._filters, self._signals = library, opened.filters, signals
+        self._columns = opened.columns
+        self._authors: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, ids: Sequence[str]) -> list[Authority]:
+        """The authority of each work, in order; nothing is known of one outside the library."""
+        rows = self._signals.rows_of(ids)
+        found = [Authority() for _ in ids]
+        at = np.flatnonzero(rows >= 0)
+        with self._lock:
+            works = self._library.works(rows[at])
+            for place, row, work in zip(at.tolist(), rows[at].tolist(), works, strict=True):
+                rank = float(self._venue_ranks[row])
+                found[place] = Authority(
+                    citations=round(float(self._cited[row])),
+                    venue=None if np.isnan(rank) else rank,
+                    authors=max(map(self._of_author, _names(work)), default=0),
+                )
+        return found
+
+    @cached_property
+    def _cited(self) -> NDArray[np.float64]:
+        return self._signals.cited_rows()
+
+    @cached_property
+    def _venue_ranks(self) -> NDArray[np.float32]:
+        """For each row the share of venues with fewer citations a year and work than its own; NaN
+        for a venue of few works."""
+        ranks = np.full(len(self._cited), np.nan, np.float32)
+        if self._columns is None:
+            return ranks
+        venue = np.concatenate([np.asarray(part.venue) for _, part in self._columns.parts()])
+        years = self._signals.years.astype(np.int64)
+        rate = self._cited / np.maximum(1, datetime.date.today().year - years + 1)
+        names, of, works = np.unique(venue, return_inverse=True, return_counts=True)
+        mean = np.bincount(of, np.where(years > 0, rate, 0.0)) / works
+        ranked = np.flatnonzero((works >= LEAST_WORKS) & (names != 0))
+        rank = np.full(len(names), np.nan, np.float32)
+        places = np.searchsorted(np.sort(mean[ranked]), mean[ranked])
+        rank[ranked] = places / max(1, len(ranked) - 1)
+        ranks[:] = rank[of]
+        return ranks
+
+    def _of_author(self, name: str) -> int:
+        """Number of citations of all works of an author of this name."""
+        if name not in self._authors and self._filters is not None:
+            if len(self._authors) >= MOST_AUTHORS:
+                self._authors.clear()
+            rows = self._filters.meeting(authors_named(name))
+            self._authors[name] = round(float(self._cited[rows].sum()))
+        return self._authors.get(name, 0)
+
+
+def _names(work: Work) -> list[str]:
+    """The first and the last author: looking up all takes too long."""
+    ends = dict.fromkeys((*work.authors[:1], *work.authors[-1:]))
+    return [author.display for author in ends]

@@ -43,6 +43,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("explore", "POST", "/v1/explore", exploring.explore_papers),
     Endpoint("related", "POST", "/v1/related", exploring.related_papers),
     Endpoint("map", "POST", "/v1/map", exploring.map_papers),
+    Endpoint("map_library", "GET", "/v1/library-map", exploring.map_library),
     Endpoint("get_papers", "POST", "/v1/papers", papers.get_papers),
     Endpoint("get_paper", "GET", "/v1/papers/{id}", papers.get_paper),
     Endpoint("check", "POST", "/v1/check", checking.check),

@@ -33,6 +33,7 @@ BY_CODE: Final[Mapping[str, int]] = {
     "change-impossible": 422,
     "check-empty": 422,
     "key-invalid": 422,
+    "weights-invalid": 422,
     "key-pattern": 422,
     "paper-format": 422,
     "places-left-out": 422,

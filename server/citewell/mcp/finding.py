@@ -171,7 +171,7 @@ def _places(
 @tool(
     searching.search,
     title="Search papers",
-    without={"strict_language", "limit", "abstracts", "online_seconds"},
+    without={"strict_language", "limit", "abstracts", "online_seconds", "weights"},
     asks=may_search,
     answer={
         "status": choice(searching.SearchStatus),

@@ -34,7 +34,7 @@ class TypedQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     venues: tuple[str, ...] = ()
     """Short names, such as "NeurIPS"."""
     kinds: tuple[str, ...] = ()
-    """Any of "survey", "dataset" and "benchmark"."""
+    """Any of "survey", "dataset", "benchmark" and "method"."""
     year_from: int | None = None
     year_to: int | None = None
     min_citations: int | None = None

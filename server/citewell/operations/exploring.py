@@ -14,9 +14,9 @@ from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Overview
 from citewell.model.query import Direction, QueryPart
-from citewell.operations.operation import Service, operation, public_problems
-from citewell.operations.papers import Choose, Id, Paper, fields_of, with_citations
-from citewell.operations.searching import AuthorName, VenueName, Year, years_of
+from citewell.operations.operation import Nothing, Service, operation, public_problems
+from citewell.operations.papers import Choose, Id, Paper, fields_of, paper_of, with_citations
+from citewell.operations.searching import AuthorName, VenueName, Weighing, Year, years_of
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.contract import reason_text
 from citewell.usecases.explore.passes import explore
@@ -29,6 +29,7 @@ from citewell.usecases.find import (
     paper_map,
     related_works,
 )
+from citewell.usecases.library_map import library_map, summary
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
 Size = Annotated[int, Meta(ge=1, le=contract.MAX_COUNT, description="Number of papers.")]
@@ -49,6 +50,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     k: Size = 50
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
     order: contract.Order = "auto"
+    weights: Weighing = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     online: Annotated[
         bool,
@@ -90,6 +92,9 @@ class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     understood: Annotated[
         tuple[QueryPart, ...], Meta(description="Parts of `query` that were understood.")
     ] = ()
+    field: Annotated[
+        str, Meta(description="Field of the question, or unclear: computing, biomedicine ...")
+    ] = ""
     snapshot: Annotated[str, Meta(description="Of the library that was searched.")] = ""
     overview: Overview | None = None
     problems: tuple[Problem, ...] = ()
@@ -203,8 +208,60 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
         relevant=found.relevant,
         ending=found.ending,
         understood=found.understood.parts,
+        field=found.field,
         snapshot=found.snapshot,
         overview=found.overview,
+        problems=public_problems(found.problems),
+    )
+
+
+# The map of a whole library.
+
+
+class MappedCommunity(msgspec.Struct, frozen=True, kw_only=True):
+    """Works of a library on one subject."""
+
+    words: Annotated[tuple[str, ...], Meta(description="Words that tell it from others.")]
+    works: int
+    key_papers: Annotated[tuple[Paper, ...], Meta(description="Those that most works here cite.")]
+
+
+class MappedGap(msgspec.Struct, frozen=True, kw_only=True):
+    """A work that works of the library cite and that it lacks."""
+
+    paper: Paper
+    cited_by: Annotated[int, Meta(description="Number of works of the library that cite it.")]
+
+
+class LibraryMapAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A library as a whole."""
+
+    summary: Annotated[str, Meta(description="Its numbers in a sentence.")] = ""
+    communities: tuple[MappedCommunity, ...] = ()
+    gaps: tuple[MappedGap, ...] = ()
+    picture: Annotated[
+        str, Meta(description="SVG without scripts: years, a band for each community.")
+    ] = ""
+    problems: tuple[Problem, ...] = ()
+
+
+@operation("The whole library: communities, key papers, gaps and a picture", queue="passage")
+def map_library(service: Service, request: Nothing, cancel: Cancel) -> LibraryMapAnswer:
+    """The user's library, without the starter library below it unless it is empty. Citations are
+    those of its sources and those that ship."""
+    found = library_map(service.engine)
+    return LibraryMapAnswer(
+        summary=summary(found) if found.works else "",
+        communities=tuple(
+            MappedCommunity(
+                words=one.words, works=one.works, key_papers=tuple(map(paper_of, one.key_papers))
+            )
+            for one in found.communities
+        ),
+        gaps=tuple(
+            MappedGap(paper=paper_of(one.work), cited_by=one.cited_by) for one in found.gaps
+        ),
+        picture=found.picture,
         problems=public_problems(found.problems),
     )
 

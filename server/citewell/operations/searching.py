@@ -15,7 +15,16 @@ from citewell.operations.operation import Service, operation, public_problems
 from citewell.operations.papers import Count, Paper, found_paper, with_citations
 from citewell.options import Options
 from citewell.sources.service import ONLINE_SECONDS
-from citewell.usecases.find import Status, digest, from_cursor, in_sentence, status_of, to_cursor
+from citewell.usecases.find import (
+    Found,
+    Status,
+    digest,
+    from_cursor,
+    in_sentence,
+    status_of,
+    to_cursor,
+)
+from citewell.usecases.weights import OrderWeights, order_weights, with_weights
 
 MAX_DEPTH = 400
 """Maximum number of papers in all pages of one search."""
@@ -37,6 +46,16 @@ VenueName = Annotated[str, Meta(max_length=300, description="Such as `ACL`, `Nat
 Sort = Annotated[
     Literal["relevance", "newest", "oldest"],
     Meta(description="By year: the best 100, or all of an author or venue."),
+]
+
+
+Weighing = Annotated[
+    str,
+    Meta(
+        max_length=100,
+        description="Weights for the order of the 100 most relevant papers: "
+        "`relevance=1,authority=.3,recent=.2`.",
+    ),
 ]
 
 
@@ -72,6 +91,7 @@ class SearchRequest(PaperFilters, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = ""
     k: Count = 10
     sort: Sort = "relevance"
+    weights: Weighing = ""
     limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
     cursor: Annotated[str, Meta(max_length=100, description="The last page's `next_cursor`.")] = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
@@ -101,6 +121,9 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         tuple[QueryPart, ...],
         Meta(description="Parts of `query` that were understood: `query[start:end]`, by kind."),
     ] = ()
+    field: Annotated[
+        str, Meta(description="Field of the question, or unclear: computing, biomedicine ...")
+    ] = ""
     problems: tuple[Problem, ...] = ()
 
 
@@ -138,6 +161,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
         ),
         next_cursor=page.next_cursor(),
         understood=page.result.understood.parts,
+        field=Found(query=query, result=page.result).field,
         problems=public_problems((*page.result.problems, *page.result.dropped)),
     )
 
@@ -188,6 +212,7 @@ def page_of(
         cancel,
         online_seconds=request.online_seconds,
         sort=request.sort,
+        weights=order_weights(request.weights),
     )
 
 
@@ -223,6 +248,7 @@ def search_page(
     *,
     online_seconds: float = 0.0,
     sort: Literal["relevance", "newest", "oldest"] = "relevance",
+    weights: OrderWeights | None = None,
 ) -> SearchPage:
     """The first `count` papers, or those after `cursor`. The allowed sources get up to
     `online_seconds` to answer. In an order by year, papers without one come last.
@@ -242,12 +268,14 @@ def search_page(
             else ()
         ),
         *((sort,) if sort != "relevance" else ()),
+        *((weights,) if weights else ()),
     )
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
     dated = sort != "relevance"
     # One more than shown, to know whether there is a next page.
     depth = (HEAD if query.text or query.sentence else MAX_DEPTH) if dated else min(end, HEAD) + 1
+    depth = max(depth, HEAD + 1) if weights else depth
     result = engine.find(query, depth, tier="full", cancel=cancel)
     if end > HEAD and not dated:
         deep = engine.find(query, MAX_DEPTH, tier="full", cancel=cancel)
@@ -260,6 +288,7 @@ def search_page(
         (result,) = engine.ask_sources(
             [query], [result], depth, seconds=online_seconds, cancel=cancel
         )
+    result = with_weights(engine, result, weights)
     if dated:
         hits = sorted(result.hits, key=lambda hit: hit.work.year or 0, reverse=sort == "newest")
         hits.sort(key=lambda hit: hit.work.year is None)

@@ -22,7 +22,7 @@ from citewell.model.names import forms_of, wanted_forms
 from citewell.model.query import TypedQuery
 from citewell.model.titles import normalise_title
 from citewell.model.venues import ACRONYMS, SHORT, content_words, venue_ids, work_venues
-from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, TITLE_WORDS, is_titled
+from citewell.retrieval.query_grammar.words import ENTRY_TYPES, KINDS, is_of_kind
 from citewell.retrieval.words import split
 
 AUTHOR, VENUE, YEAR, KIND, LANGUAGE, KEYWORD = (
@@ -30,7 +30,7 @@ AUTHOR, VENUE, YEAR, KIND, LANGUAGE, KEYWORD = (
 )  # fmt: skip
 """The attributes; a back end has fields of these names."""
 TITLED = "title:"
-"""Prefix of a word of titles that names a kind: "survey" is no entry type."""
+"""Prefix of a kind that titles mark: "survey" is no entry type."""
 AUTHOR_POINTS, VENUE_POINTS, YEAR_POINTS, NEAR_YEAR_POINTS = 4.0, 1.5, 1.5, 0.75
 """Points of a paper for meeting each preference; all authors together count once."""
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
@@ -44,7 +44,7 @@ class HasTerm(msgspec.Struct, frozen=True):
     field: str
     terms: tuple[Any, ...]
     """Authors: forms of a name. Venues: "=" and an id, or a word of the name. Kinds: an entry type,
-    or `TITLED` and a word. Languages: a code, or "" for an unknown language. Keywords: a whole one,
+    or `TITLED` and a kind. Languages: a code, or "" for an unknown language. Keywords: a whole one,
     normalised like a title."""
 
 
@@ -99,10 +99,10 @@ def years_between(low: int | None, high: int | None) -> Requirements:
 
 
 def of_kind(text: str) -> Requirements:
-    """An entry type, or a word of the title that marks a kind such as "survey"."""
+    """An entry type, or a kind that titles mark, such as "survey"."""
     name = text.strip().lower()
-    titled = tuple(TITLED + word for word in TITLE_WORDS.get(KINDS.get(name, ""), ()))
-    return (HasTerm(KIND, titled or ENTRY_TYPES.get(name, (name,))),)
+    titled = KINDS.get(name)
+    return (HasTerm(KIND, (TITLED + titled,) if titled else ENTRY_TYPES.get(name, (name,))),)
 
 
 def in_language(text: str, *, strict: bool) -> Requirements:
@@ -145,11 +145,10 @@ def _is_by(work: Work, required: Any) -> bool:
 
 
 def _is_of_kind(work: Work, required: Any) -> bool:
-    words = {word.decode() for word in split(work.title)}
     return work.kind in required.terms or any(
-        is_titled(words, word)
+        is_of_kind(work.title, kind)
         for term in required.terms
-        if (word := term.removeprefix(TITLED)) != term
+        if (kind := term.removeprefix(TITLED)) != term
     )
 
 

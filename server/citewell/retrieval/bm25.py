@@ -16,7 +16,6 @@ from citewell.model.languages import STOPWORDS
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.bm25_segment import BM25, Bm25Segment, IndexSegment, open_segment
 from citewell.retrieval.contract import NOTHING, Mask, Ranking, Retriever
-from citewell.retrieval.query_grammar.words import STUDIED
 from citewell.retrieval.select import BestRows, top
 from citewell.retrieval.understand import Weights, wanted
 from citewell.retrieval.words import split
@@ -393,14 +392,6 @@ class Bm25Retriever(Retriever):
                 at = segment.postings(column)
                 own = segment.rows[at][(segment.fields[at] & TITLE) != 0]
                 found |= np.isin(rows, segment.base + own)
-        return found
-
-    def of_kind(self, word: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of some rows are of a kind by this word of titles (`is_titled`), shape
-        (len(rows),)."""
-        found = self.titled(word, rows)
-        for other in STUDIED.get(word, ()):
-            found &= ~self.titled(other, rows)
         return found
 
     def topic_terms(self, text: str) -> list[tuple[bytes, float]]:

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -118,6 +119,10 @@ _FACETS = "facets"
 Hashes = NDArray[np.uint32]
 
 
+class _Titled(msgspec.Struct, frozen=True):
+    title: str = ""
+
+
 class KindsAndLanguages:
     """The columns of a library. Thread-safe."""
 
@@ -131,6 +136,10 @@ class KindsAndLanguages:
         (rows,)."""
         hashes = np.array([text_hash(term) for term in terms], np.uint32)
         return np.isin(self._read()[column == LANGUAGE], hashes)
+
+    def titles(self, rows: NDArray[np.int64]) -> list[str]:
+        """The titles of some rows, in their order."""
+        return [one.title for one in self._library.records(rows.tolist(), _Titled)]
 
     def _read(self) -> tuple[Hashes, Hashes]:
         with self._lock:

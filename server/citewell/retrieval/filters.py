@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from citewell.retrieval.attributes import (
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import KEYWORD as TERM_OF_KEYWORD
 from citewell.retrieval.facets import Facets, KindsAndLanguages
+from citewell.retrieval.query_grammar.words import METHOD, TITLE_WORDS, is_of_kind
 
 _REMEMBERED = 32
 """Number of authors and venues with cached rows: every retriever uses the same ones."""
@@ -181,12 +182,25 @@ class Filters:
                     found |= self._terms.holding(TERM_OF_KEYWORD + term.encode(), len(found))
             return found
         titled = [term.removeprefix(TITLED) for term in one.terms if term.startswith(TITLED)]
-        if titled and self._terms is not None:
-            every = np.arange(len(found))
-            for word in titled:
-                found |= self._terms.of_kind(word, every)
-        elif not titled and self._kinds is not None:
-            found = self._kinds.stating(one.field, one.terms)
+        if titled or self._kinds is None:
+            return self.of_kind(titled, np.arange(len(self._years)))
+        return self._kinds.stating(one.field, one.terms)
+
+    def of_kind(self, kinds: Iterable[str], rows: NDArray[np.int64]) -> _Rows:
+        """Which of some rows have a title that marks one of the kinds, shape (len(rows),)."""
+        found = np.zeros(len(rows), np.bool_)
+        for kind in kinds:
+            if kind == METHOD:
+                found |= ~self.of_kind(TITLE_WORDS, rows)
+                continue
+            has_word = np.zeros(len(rows), np.bool_)
+            if self._terms is not None:
+                for word in TITLE_WORDS[kind]:
+                    has_word |= self._terms.titled(word, rows)
+            if kind == "survey" and self._kinds is not None:
+                at = np.flatnonzero(has_word)
+                has_word[at] = [is_of_kind(title, kind) for title in self._kinds.titles(rows[at])]
+            found |= has_word
         return found
 
     def _hint(self, query: Query) -> str:

@@ -102,15 +102,24 @@ class LibraryNames(Names):
     def titles_with(self, phrase: str) -> int:
         """Number of titles with these words adjacent, among `MOST_TITLES` with all of them; dead
         papers count."""
+        adjacent = _padded(phrase)
+        return sum(adjacent in title for title in self._with_all(phrase))
+
+    def opens_title(self, phrase: str) -> bool:
+        """Whether a title begins with these words, among `MOST_TITLES` with all of them."""
+        opening = _padded(phrase)
+        return any(title.startswith(opening) for title in self._with_all(phrase))
+
+    def _with_all(self, phrase: str) -> list[bytes]:
+        """The words of titles with all words of a phrase, between blanks."""
         if self._terms is None:
-            return 0
+            return []
         wanted = split(phrase)
         rows = _rows_with_all(self._terms, wanted)
         for word in wanted:
-            rows = rows[self._terms.titled(word.decode(), rows)]
-        adjacent = b" " + b" ".join(wanted) + b" "
-        works = self._library.works(rows[:MOST_TITLES].tolist())
-        return sum(adjacent in b" " + b" ".join(split(work.title)) + b" " for work in works)
+            if word not in STOPWORDS:
+                rows = rows[self._terms.titled(word.decode(), rows)]
+        return [_padded(work.title) for work in self._library.works(rows[:MOST_TITLES].tolist())]
 
     def papers_on(self, topic: str) -> int:
         """Number of papers, dead ones included, with all words of the topic except stop words."""
@@ -187,6 +196,10 @@ class LibraryNames(Names):
                 if probability >= _SURE:
                     rows = np.flatnonzero(self._columns.keys() == np.uint64(alias.key)).tolist()
         return library.works(rows[:1])[0].id if rows else ""
+
+
+def _padded(text: str) -> bytes:
+    return b" " + b" ".join(split(text)) + b" "
 
 
 def _rows_with_all(terms: Bm25Retriever, words: Sequence[bytes]) -> NDArray[np.int64]:

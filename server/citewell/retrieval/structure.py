@@ -58,6 +58,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     filters: dict[str, Any] = {}
     """Fields of a query: those named as fields, and the years of a range. "title_kind" is a kind
     recognised by words of titles, a filter if there is no topic."""
+    asks: bool = False
+    """Whether they ask for the literature on a topic."""
     has_bare_names_only: bool = True
     """Only surnames and years were recognised, which may also be words of a title."""
 
@@ -70,7 +72,7 @@ def read_query(text: str, names: Names | None = None, now: int | None = None) ->
     kept: list[tuple[int, int, str]] = []
     query: dict[str, object] = {}
     filters: dict[str, object] = {}
-    is_bare = True
+    is_bare, asks = True, False
     at = 0
     while at < len(cursor.tokens):
         token = cursor.tokens[at]
@@ -95,7 +97,7 @@ def read_query(text: str, names: Names | None = None, now: int | None = None) ->
                 value = (*query.get(name, ()), *value)  # type: ignore[misc]
             query[name] = value
         filters.update(found.filters)
-        is_bare = is_bare and found.is_bare
+        is_bare, asks = is_bare and found.is_bare, asks or found.asks
         at = found.end
     words = topic_of(cursor.text, kept, has_parts=bool(parts))
     bare: list[tuple[int, int, str]] = [
@@ -109,6 +111,7 @@ def read_query(text: str, names: Names | None = None, now: int | None = None) ->
         words=words,
         understood=Understood(query=typed, parts=tuple(parts)),
         filters=filters,
+        asks=asks,
         has_bare_names_only=is_bare,
     )
 

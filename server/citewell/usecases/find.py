@@ -28,6 +28,8 @@ from citewell.model.llm import Picked
 from citewell.model.query import MARK, Direction
 from citewell.model.titles import title_key
 from citewell.options import Options
+from citewell.sources.fields import fields_of, fields_text
+from citewell.usecases.weights import WEIGHED, OrderWeights, with_weights
 
 MAX_PASSAGE = 20_000
 MAX_PLACES = 20
@@ -71,6 +73,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         added by rules or the language model."""
         texts = (self.query.text, self.query.sentence, *self.result.queries)
         return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+
+    @property
+    def field(self) -> str:
+        """The fields of the question, "unclear" if its words and the best papers show none."""
+        topic = self.result.understood.query.topic or self.query.text or self.query.sentence
+        return fields_text(fields_of(topic, [hit.work for hit in self.hits]))
 
     @property
     def confidences(self) -> tuple[float | None, ...]:
@@ -126,16 +134,20 @@ def find_papers(
     *,
     pick: int,
     tier: Tier = "deep",
+    weights: OrderWeights | None = None,
     progress: Progress = no_progress,
     cancel: Cancel | None = None,
 ) -> list[Found]:
-    """The best `count` papers for each query, in order. The language model chooses among the best
-    `pick` of each, unless that is 0. Raises only `Cancelled`."""
+    """The best `count` papers for each query, in order, with `weights` among the `WEIGHED` most
+    relevant. The language model chooses among the best `pick` of each, unless that is 0. Raises
+    only `Cancelled`."""
+    depth = max(count, pick, WEIGHED if weights else 0)
     total = len(queries) * (2 if pick else 1)
     results: list[SearchResult] = []
     for number, query in enumerate(queries):
         progress(SEARCHING, number, total)
-        results.append(engine.find(query, max(count, pick), tier=tier, cancel=cancel))
+        result = engine.find(query, depth, tier=tier, cancel=cancel)
+        results.append(with_weights(engine, result, weights))
     found: list[Found] = []
     for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
         if pick:
@@ -150,10 +162,13 @@ def find_in_one_pass(
     count: int,
     *,
     pick: int,
+    weights: OrderWeights | None = None,
     cancel: Cancel | None = None,
 ) -> list[Found]:
     """Return what `find_papers` does, faster for many queries and without progress."""
-    results = engine.find_batch(queries, max(count, pick), tier="deep", cancel=cancel)
+    depth = max(count, pick, WEIGHED if weights else 0)
+    results = engine.find_batch(queries, depth, tier="deep", cancel=cancel)
+    results = [with_weights(engine, result, weights) for result in results]
     return [
         choose(engine, query, result, count, pick=pick > 0, cancel=cancel)
         for query, result in zip(queries, results, strict=True)

@@ -59,6 +59,7 @@ from citewell.usecases.find import (
     in_sentence,
     no_progress,
 )
+from citewell.usecases.weights import order_weights
 from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
@@ -164,13 +165,15 @@ class Library(Closing):
         strict_language: bool = False,
         year_from: int | None = None,
         year_to: int | None = None,
+        weights: str = "",
         pick: bool = False,
         model: bool = True,
     ) -> Found:
         """The best papers for a title, a topic, a sentence or an identifier.
 
         Filters work without words; `kind` is an entry type, "survey", "dataset" or "benchmark". A
-        paper without a stated language passes `language` unless `strict_language`. With `pick` the
+        paper without a stated language passes `language` unless `strict_language`. `weights`, such
+        as "relevance=1,authority=.3,recent=.2", order the 100 most relevant. With `pick` the
         language model chooses one, which comes first; without `model` nothing is sent to it.
         """
         return self.find_many(
@@ -183,24 +186,32 @@ class Library(Closing):
             strict_language=strict_language,
             year_from=year_from,
             year_to=year_to,
+            weights=weights,
             pick=pick,
             model=model,
         )[0]
 
     def find_many(
-        self, texts: Iterable[str], limit: int = 10, *, pick: bool = False, **filters: Any
+        self,
+        texts: Iterable[str],
+        limit: int = 10,
+        *,
+        pick: bool = False,
+        weights: str = "",
+        **filters: Any,
     ) -> list[Found]:
         """Return the answer of `find` to each text, in order, in one pass over the index; `filters`
         are those of `find`. An online library asks the sources for one text after the other."""
         queries = [in_sentence(Query(text=text, **filters), self.options) for text in texts]
         depth = self.options.llm.pick_depth if pick else 0
+        how = order_weights(weights)
         if not self.online and len(queries) > 1:
-            return find_in_one_pass(self.engine, queries, limit, pick=depth)
+            return find_in_one_pass(self.engine, queries, limit, pick=depth, weights=how)
         found: list[Found] = []
         for query in queries:
             if self.online:
                 self.engine.wait_online(query, SOURCES_SECONDS)
-            found += find_papers(self.engine, [query], limit, pick=depth)
+            found += find_papers(self.engine, [query], limit, pick=depth, weights=how)
         return found
 
     def explore(self, request: ExploreQuery, cancel: Cancel | None = None) -> Iterator[Exploration]:

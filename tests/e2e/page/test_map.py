@@ -41,3 +41,14 @@ def test_the_map_of_one_paper_adds_those_linked_to_it(open_page: Any, url: str) 
     assert chart.locator(".node").count() >= 3
     lines = chart.locator("line.cites title, line.alike title").all_text_contents()
     assert all("cites" in line or "share" in line for line in lines)
+
+
+def test_the_map_of_the_library_is_reached_from_its_view(open_page: Any, url: str) -> None:
+    page, _ = open_page(url, "/?view=library")
+    page.get_by_role("link", name="Map of the library").click()
+    chart = page.get_by_role("img", name="works by year and community")
+    expect(chart).to_be_visible()
+    assert chart.locator("circle").count() > 20
+    expect(page.get_by_role("heading", name="Gaps")).to_be_visible()
+    page.locator("main ol a").first.click()
+    expect(page.get_by_role("heading", name="Record")).to_be_visible()

@@ -13,13 +13,21 @@ from click.testing import CliRunner
 
 from citewell.cli.app import root
 from citewell.engine.local import LocalEngine
-from citewell.model import Query, Question, Target
+from citewell.model import Author, Query, Question, Target, Work
 from citewell.options import Options
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.methods import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo, EvaluationError
-from citewell_lab.evaluation.text_baselines import BASELINES, TextLibrary, TfIdf, tokenized
+from citewell_lab.evaluation.text_baselines import (
+    BASELINES,
+    BoostedIndex,
+    TextIndex,
+    TextLibrary,
+    TfIdf,
+    document,
+    tokenized,
+)
 
 TEXTS = ["graph models and graphs", "deep models", "", "speech in noise"]
 
@@ -81,6 +89,25 @@ def test_they_are_measured_beside_the_pipeline(library_options: Options) -> None
             assert figure.by_question.mean == 1.0, run.name
 
 
+def test_the_predecessor_puts_an_author_before_a_keyword_a_year_and_words() -> None:
+    works = [
+        Work(id="t:0", title="Parsing of Graphs", abstract="Graphs."),
+        Work(id="t:1", title="Graphs", authors=(Author(family="Ruiz"),), year=1999),
+        Work(id="t:2", title="Trees", keywords=("Dependency Parsing",), year=1999),
+        Work(id="t:3", title="Meadows", year=2019),
+        Work(id="t:4", title="Rivers", abstract="Parsing of graphs."),
+        Work(id="t:5", title="Fields"),
+    ]
+    texts = [tokenized([one.title for one in works]), tokenized([document(one) for one in works])]
+    named, written = (TextIndex(one, TfIdf(one)) for one in texts)
+    scores = BoostedIndex(named, written, works).of("Ruiz on dependency parsing of graphs 2019")
+    assert [works[at].id for at in np.argsort(-scores)] == [f"t:{n}" for n in (1, 2, 3, 0, 4, 5)]
+    assert scores[0] < 1 < 20 <= scores[3] < 40 <= scores[2] < 100 <= scores[1]
+    words = "parsing of graphs"
+    expected = 0.85 * named.of(words)[4] + 0.15 * written.of(words)[4]
+    assert BoostedIndex(named, written, works).of(words)[4] == pytest.approx(expected)
+
+
 def test_without_its_package_a_baseline_says_what_to_install(
     texts: TextLibrary, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,9 +134,9 @@ def test_the_command_measures_one_by_name(
     result = CliRunner().invoke(
         root,
         ["--config", "config.toml", "--library", str(folder), "eval", "--data", "data.jsonl",
-         "--method", "tfidf-documents", "--method", "random", "--json", "out.json"],
+         "--method", "predecessor", "--method", "random", "--json", "out.json"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "DEBUG" not in result.output
     names = [run["name"] for run in json.loads(Path("out.json").read_text())["runs"]]
-    assert names == ["tfidf-documents", "random"]
+    assert names == ["predecessor", "random"]

@@ -46,7 +46,7 @@ WORKS = [
     for number in range(120)
 ]
 YEARS = np.array([work.year or 0 for work in WORKS], np.int16)
-PAYLOADS = list(payloads_of(WORKS, YEARS, {}))
+PAYLOADS = list(payloads_of(WORKS, YEARS))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_no_number_leaves_the_range_of_signed_64_bits() -> None:
 
 def test_what_is_not_known_of_a_work_is_left_out() -> None:
     known = Work(id="w:1", title="A Title", year=2000, citations=9, retracted=True)
-    lists = payloads_of([known, WORKS[0]], np.array([2000, 0], np.int16), {})
+    lists = payloads_of([known, WORKS[0]], np.array([2000, 0], np.int16))
     first, second = lists
     assert first[YEAR] == 2000 and first[RETRACTED] is True
     assert first[CITATIONS] == pytest.approx(np.log(10), abs=1e-3)
@@ -118,7 +118,7 @@ def test_what_is_not_known_of_a_work_is_left_out() -> None:
 def test_no_condition_asks_for_a_missing_field() -> None:
     """Qdrant 1.14.1 does not find new points by `is_empty`."""
     german = Work(id="w:1", title="Ein Titel", language="de")
-    stated, not_stated = payloads_of([german, WORKS[0]], np.zeros(2, np.int16), {})
+    stated, not_stated = payloads_of([german, WORKS[0]], np.zeros(2, np.int16))
     (either,) = conditions_of(Query(language="German")) or ()
     (strict,) = conditions_of(Query(language="de", strict_language=True)) or ()
     assert meets(stated, either) and meets(not_stated, either)

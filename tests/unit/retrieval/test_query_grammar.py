@@ -33,6 +33,9 @@ class Names:
     def titled(self, word: str) -> int:
         return self.titles.get(word.lower(), 0)
 
+    def opens_title(self, phrase: str) -> bool:
+        return False
+
     def titles_with(self, phrase: str) -> int:
         return 12 if phrase.lower() in ("classic planning", "influential routers") else 0
 
@@ -111,7 +114,7 @@ def conditions_of(text: str) -> dict[str, Any]:
         ("parsing datasets", "parsing datasets", {"kinds": ("dataset",)}),
         ("parsing benchmark", "", {}),
         ("recent papers on parsing", "parsing", {"recency": "recent"}),
-        ("recent advances in parsing", "", {}),
+        ("recent advances in parsing", "parsing", {"recency": "recent"}),
         ("early work on parsing", "parsing", {"recency": "early"}),
         ("classic papers on parsing", "parsing", {"influential": True}),
         ("classic soups", "", {}),

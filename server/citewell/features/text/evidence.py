@@ -19,7 +19,7 @@ from citewell.retrieval import registry
 from citewell.retrieval.words import split
 from citewell.sources.registry import source_title
 
-_RANKERS = ("learned", "history", "cross-encoder")
+_RANKERS = ("learned", "history", "cross-encoder", "weights")
 """Rankers, which order papers and find none."""
 _IN_THIS_PAPER = {
     "cited here": "what this paper cites",
@@ -52,6 +52,7 @@ def reason(hit: Hit, typed: str = "") -> str:
         return [text for field, text in words.items() if field in fields][:1]
 
     parts = [_HELD[name] for name in proofs if name in _HELD]
+    parts += proofs["weights"].terms if "weights" in proofs else ()
     if text := quoted(hit.evidence):
         parts.append(f"its text says {text}")
     if typed and normalise_title(typed) == normalise_title(hit.work.title):

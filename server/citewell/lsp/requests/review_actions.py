@@ -124,7 +124,7 @@ async def _consistent(chosen: ChosenAction, code: str) -> list[FileEdit]:
     """The edits that write one thing in one way in the whole .bib."""
     from citewell.usecases.review import consistent_edits
 
-    workspace = await chosen.projects.workspace(chosen.uri, complete=True)
+    workspace = await chosen.projects.workspace(chosen.uri)
     if workspace is None or (bib := workspace.linked.bib) is None:
         return []
     papers = workspace.linked.projects

@@ -7,7 +7,7 @@ number combines the surname and, in its lower bits, the known part of the given 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -36,19 +36,17 @@ from citewell.retrieval.backend.contract import (
     Payload,
 )
 from citewell.retrieval.facets import text_hash, venue_term_hashes
+from citewell.retrieval.query_grammar.words import TITLE_WORDS, is_of_kind
 
 _GIVEN_BITS = 31
 
 
-def payloads_of(
-    works: Sequence[Work], years: NDArray[np.int16], titled: Mapping[str, NDArray[np.bool_]]
-) -> Iterator[Payload]:
-    """The payload of each work. `years` are the library's; `titled` maps the words of titles that
-    name kinds to masks of the works with them."""
+def payloads_of(works: Sequence[Work], years: NDArray[np.int16]) -> Iterator[Payload]:
+    """The payload of each work. `years` are the library's."""
     for place, work in enumerate(works):
-        words = (text_hash(TITLED + word) for word, has in titled.items() if has[place])
+        titled = (kind for kind in TITLE_WORDS if is_of_kind(work.title, kind))
         payload: Payload = {
-            KIND: [text_hash(work.kind), *words],
+            KIND: [text_hash(work.kind), *(text_hash(TITLED + kind) for kind in titled)],
             VENUE: sorted(venue_term_hashes(work)),
             AUTHOR: sorted({number for author in work.authors for number in _numbers(author)}),
             # Numbers in a payload are signed.

@@ -26,13 +26,12 @@ from citewell.retrieval.backend.contract import (
     point_numbers,
 )
 from citewell.retrieval.backend.payload import payloads_of
-from citewell.retrieval.bm25_build import TITLE, Bm25Builder
+from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.bm25_build import Terms as TermNumbers
 from citewell.retrieval.bm25_segment import term_hash
 from citewell.retrieval.citation_context import library_priors
 from citewell.retrieval.citation_priors import LIKENESS, POPULARITY
 from citewell.retrieval.dense import DenseRetriever
-from citewell.retrieval.query_grammar.words import STUDIED, TITLE_WORDS
 
 # Cited works as separate vectors in a back end.
 #
@@ -210,24 +209,11 @@ def _write_rows(
             point_numbers(view.path.name, rows),
             vectors,
             list(_words_of(terms, postings, len(works))),
-            list(payloads_of(works, library.columns().year[rows + view.base],
-                             _titled(terms, postings, len(works)))),
+            list(payloads_of(works, library.columns().year[rows + view.base])),
             None if cited is None else cited.vectors(keys, vectors),
         )
     )  # fmt: skip
     return len(rows)
-
-
-def _titled(terms: TermNumbers, postings: _Postings, works: int) -> dict[str, NDArray[np.bool_]]:
-    """For each word of titles that names a kind, the mask of the works with it, shape (works,)."""
-    number, paper, _, field = postings
-    found: dict[str, NDArray[np.bool_]] = {}
-    for word in itertools.chain.from_iterable(TITLE_WORDS.values()):
-        found[word] = np.zeros(works, np.bool_)
-        for one in (word, *STUDIED.get(word, ())):
-            stem, _ = terms.of_texts([one])
-            found[word][paper[np.isin(number, stem) & ((field & TITLE) != 0)]] = one == word
-    return found
 
 
 def _words_of(terms: TermNumbers, postings: _Postings, works: int) -> Iterator[TermWeights]:

@@ -92,6 +92,10 @@ class Names:
         """Number of titles with these words adjacent, as far as counted."""
         return 0
 
+    def opens_title(self, phrase: str) -> bool:
+        """Whether a title begins with these words, as far as known."""
+        return False
+
     def papers_on(self, topic: str) -> int:
         """Number of papers with all words of the topic in title or abstract."""
         return 0
@@ -137,6 +141,8 @@ class Clause(msgspec.Struct, frozen=True):
     """The text that stays among the words; None: unchanged."""
     filters: dict[str, object] = {}
     is_bare: bool = False
+    asks: bool = False
+    """Whether it asks for the literature on a topic."""
     last: int = 0
     """Its last character, if that is not the end of a token."""
 

@@ -12,6 +12,7 @@ from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.query import PartKind
 from citewell.retrieval.query_grammar.cursor import LONGEST, Clause, Cursor
 from citewell.retrieval.query_grammar.words import (
+    ADVANCES,
     EARLY,
     ENTRY_TYPES,
     EXCLUDING,
@@ -20,11 +21,15 @@ from citewell.retrieval.query_grammar.words import (
     INFLUENTIAL_TOPICS,
     KIND_OF,
     KINDS,
+    METHOD,
+    METHODS,
     NO_NAME,
     PAPERS,
     PUBLISHED,
     RECENT,
     REQUEST_ONLY,
+    REVIEWING,
+    STUDIED,
     SUPERLATIVES,
     TITLED_AFTER,
     VENUE_HEADS,
@@ -287,12 +292,33 @@ def _least_citations(cursor: Cursor, at: int, count: int, last: int) -> Clause:
 
 
 def recency(cursor: Cursor, at: int) -> Clause | None:
+    """ "early work", "recent", "latest", "recent advances in parsing", "trends in parsing"."""
     if end := cursor.after_any(at, EARLY):
         return Clause("recency", end, "early", {"recency": "early"})
+    if (end := cursor.after_any(at, ADVANCES)) and venue(cursor, at) is None:
+        return _request(cursor, at, Clause("recency", end, "recent", {"recency": "recent"}))
     end = cursor.after_any(at, RECENT)
     if not end or cursor.low(end) in TITLED_AFTER:
         return None
     return Clause("recency", end, "recent", {"recency": "recent"})
+
+
+def _request(cursor: Cursor, at: int, found: Clause) -> Clause | None:
+    """A clause that asks for the literature on the topic after it, at the start of the text; None
+    where a title begins with all the words."""
+    if not cursor.is_word(found.end) or not _opens(cursor, at):
+        return None
+    if cursor.names.opens_title(cursor.slice(0, len(cursor.tokens))):
+        return None
+    return msgspec.structs.replace(found, asks=True)
+
+
+def _opens(cursor: Cursor, at: int) -> bool:
+    """Whether only words that ask precede a token."""
+    return all(cursor.low(n) in _OPENING for n in range(at))
+
+
+_OPENING = REQUEST_ONLY | frozenset("best good how latest most recent".split())
 
 
 _CITING = {
@@ -360,11 +386,18 @@ def _is_titled(cursor: Cursor, at: int) -> bool:
 
 
 def kind(cursor: Cursor, at: int) -> Clause | None:
-    """ "surveys", "survey of parsing"; a word such as "benchmark" alone belongs to the topic."""
+    """ "surveys", "survey of parsing", "parsing: a survey", "methods for parsing"; a word such as
+    "benchmark" alone belongs to the topic, and so does "product reviews"."""
+    if end := cursor.after_any(at, METHODS):
+        return _request(cursor, at, Clause("kind", end, METHOD, {"kinds": (METHOD,)}))
     found = KINDS.get(cursor.low(at)) if cursor.is_word(at) else None
-    if found is None:
+    if found is None or cursor.low(at - 1).removesuffix("s") in STUDIED:
         return None
     is_kind = cursor.low(at).endswith(("s", "corpora")) or cursor.low(at + 1) in KIND_OF
+    if found == "survey":
+        is_kind |= at > 0 and not cursor.is_word(at + 1)
+    if cursor.low(at).startswith("review"):
+        is_kind &= cursor.low(at - 1) in REVIEWING or _opens(cursor, at)
     return Clause("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_kind else None
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from citewell.model.languages import STOPWORDS
 from citewell.model.lazy_pattern import lazy_pattern
+from citewell.retrieval.words import split
 
 KINDS = {
     "survey": "survey", "surveys": "survey", "review": "survey", "reviews": "survey",
@@ -20,10 +21,22 @@ TITLE_WORDS = {
     "benchmark": ("benchmark", "evaluation", "challenge"),
 }
 """Words of titles that mark a kind of paper."""
-STUDIED = {
-    "review": ("product", "customer", "consumer", "book", "movie", "restaurant", "hotel", "user"),
-}
-"""Words of titles beside which a word names the object of a study: "product reviews"."""
+METHOD = "method"
+"""The kind of papers whose titles mark no other kind."""
+STUDIED = frozenset(
+    "amazon app book challenge clinical code consumer critic customer field film game hotel "
+    "imdb legal mobile movie music news online opinion paper peer product reader restaurant "
+    "rolling shared student system task user yelp".split()
+)
+"""Words before "review" or "survey" that make it the object of a paper, such as "peer review"."""
+_SURVEY = lazy_pattern(
+    r"(?:^(?:surveys|reviews|tutorials)|(?:(\w+)[\s-]+)?\b(?:survey|review|overview|tutorial))\b"
+    r"(?=\s*(?:[:.,;)\]–—]|$)|\s+-\s|\s+(?:about|and|article|for|from|in|of|on|paper|with)\b)"
+    r"(?!.*\b(?:shared[ -]?tasks?|task \d+|tasks? at|workshop|challenge|campaign|track)\b)",
+    re.IGNORECASE,
+)
+"""A title of a survey, and the word before that of `TITLE_WORDS`: not the overview of a shared
+task."""
 ENTRY_TYPES = {
     "article": ("article",), "journal": ("article",),
     "inproceedings": ("inproceedings",), "conference": ("inproceedings",),
@@ -79,6 +92,24 @@ PAPERS = frozenset(
 )
 TITLED_AFTER = frozenset("advance advances progress trends developments".split())
 """Words after "recent" in titles: "Recent Advances in Parsing"."""
+_PRAISE = ("", "best ", "common ", "current ", "different ", "emerging ", "existing ", "main ",
+           "new ", "popular ", "various ")  # fmt: skip
+ADVANCES = tuple(
+    f"{adjective}{noun} {sign}"
+    for adjective in (*_PRAISE, *(f"{one} " for one in RECENT))
+    for noun in ("advances", "advancements", "progress", "developments", "trends")
+    for sign in ("in", "on", "of", "for", "towards")
+)
+"""Requests for the recent papers on a topic."""
+METHODS = tuple(
+    f"{adjective}{noun} {sign}"
+    for adjective in _PRAISE
+    for noun in ("methods", "approaches", "techniques", "algorithms")
+    for sign in ("for", "to", "of")
+)
+"""Requests for papers that propose something, before a topic."""
+REVIEWING = frozenset("systematic literature critical comprehensive scoping good a".split())
+"""Words before "review" that ask for one."""
 PUBLISHED = frozenset(
     "published publish appeared appearing appear presented journal accepted".split()
 )
@@ -134,13 +165,14 @@ LONG = 40
 """Minimum words of any text to be a sentence."""
 
 
-def is_titled(words: Collection[str], word: str) -> bool:
-    """Whether a paper is of a kind by this word of titles; `words` are those of its title."""
-
-    def has(one: str) -> bool:
-        return one in words or f"{one}s" in words
-
-    return has(word) and not any(map(has, STUDIED.get(word, ())))
+def is_of_kind(title: str, kind: str) -> bool:
+    """Whether a title marks its paper as of a kind of `TITLE_WORDS`, or as of none (`METHOD`)."""
+    if kind == METHOD:
+        return not any(is_of_kind(title, other) for other in TITLE_WORDS)
+    if kind == "survey":
+        return any((one[1] or "").lower() not in STUDIED for one in _SURVEY.finditer(title))
+    words = {word.decode().removesuffix("s") for word in split(title)}
+    return not words.isdisjoint(TITLE_WORDS[kind])
 
 
 def is_sentence(text: str) -> bool:

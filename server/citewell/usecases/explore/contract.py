@@ -58,6 +58,8 @@ class ExploreQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Number of rounds of the passes after the first, at most `MAX_ROUNDS`, and at least one with
     `kept`; later rounds start from papers found in earlier ones."""
     order: Order = "auto"
+    weights: str = ""
+    """Weights of relevance, authority and age, by which the first papers are ordered instead."""
     online: bool = False
     """Whether to list answers of the allowed sources, if the engine queries them."""
     model: bool = True
@@ -121,6 +123,8 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     passes: tuple[Pass, ...] = ()
     understood: Understood = Understood()
     """The interpretation of the words."""
+    field: str = ""
+    """The fields of the question, "unclear" if its words and the best papers show none."""
     ending: Ending = ""
     snapshot: str = ""
     """Snapshot of the searched library."""
@@ -193,9 +197,10 @@ def reason_text(paper: ExploredWork) -> str:
     first = paper.reasons[0] if paper.reasons else None
     if first is None or first.step == "kept":
         return "kept by you" if first else ""
-    text = next((one.text for one in paper.reasons if one.text), "")
-    if text:
-        return text
+    weighed = [one.text for one in paper.reasons if one.step == "order" and one.text]
+    found = [one.text for one in paper.reasons if one.step != "order" and one.text]
+    if found or weighed:
+        return "; ".join((*weighed, *found[:1]))
     if first.step == "references":
         return "found with your words and the best papers together"
     if first.step == "sources":

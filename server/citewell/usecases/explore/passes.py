@@ -22,6 +22,7 @@ from citewell.model.identifiers import identifier_of
 from citewell.model.languages import STOPWORDS
 from citewell.model.llm import CitedSentence, Overview, Theme
 from citewell.retrieval.words import split
+from citewell.sources.fields import fields_text
 from citewell.usecases.explore.contract import (
     MAX_ROUNDS,
     Ending,
@@ -344,6 +345,7 @@ class _Run:
             papers=steps.found.papers,
             passes=tuple(self._passes),
             understood=steps.understood,
+            field=fields_text(steps.fields),
             ending=ending,
             snapshot=self._snapshot,
             relevant=steps.found.relevant,

@@ -14,10 +14,9 @@ from citewell.engine.online_search import EVERY
 from citewell.features.text.evidence import reason, why
 from citewell.model import CitewellError, Query, SearchResult, Work
 from citewell.model.query import Direction, TypedQuery, Understood
-from citewell.model.titles import normalise_title
 from citewell.retrieval.attributes import meets, wishes
 from citewell.retrieval.criteria import PHRASE, RELATED, holds_phrase, relations
-from citewell.retrieval.query_grammar.words import TITLE_WORDS, is_titled
+from citewell.retrieval.query_grammar.words import is_of_kind
 from citewell.sources.combine import same_works
 from citewell.usecases.explore.contract import (
     JUDGED,
@@ -34,6 +33,7 @@ from citewell.usecases.explore.contract import (
     fused,
     shipped_judge,
 )
+from citewell.usecases.weights import NAME, order_weights, weighted
 
 # The conditions of the words that a paper of a literature search meets, from its record.
 #
@@ -220,9 +220,7 @@ def _value(work: Work, times: int, wanted: str, now: int) -> tuple[float, str]:
     if wanted == "cited a year":
         rate = times / max(1, now - (work.year or now) + 1)
         return rate, f"cited {times:,} times, {rate:.1f} a year"
-    title = normalise_title(work.title).split()
-    is_kind = any(is_titled(title, word) for word in TITLE_WORDS.get(wanted, (wanted,)))
-    return (KIND, f"{wanted} by its title") if is_kind else (0.0, "")
+    return (KIND, f"{wanted} by its title") if is_of_kind(work.title, wanted) else (0.0, "")
 
 
 HEAD = 50
@@ -396,6 +394,14 @@ class ResultList:
             self._engine, [group[0] for group in others], wanted, now, (passed, *ends)
         )
         moved |= preferred
+        if (weights := order_weights(self._request.weights)) is not None:
+            places, values = weighted(self._engine, order, weights)
+            moved = {
+                order[at].id: ListingReason("order", NAME, place, values[at], values[at])
+                for place, at in enumerate(places, 1)
+                if values[at]
+            }
+            order = [order[at] for at in places]
         own = [group[0] for group in chosen]
         self.relevant = min(len(own) + passed, self.count) if chances else None
         papers = []

@@ -93,7 +93,7 @@ def databases(options: Options, *, online: bool) -> tuple[Database, ...]:
 FORMAT = 1
 MAX_BYTES = 4_000_000
 _SEARCH = ("text", "author", "venue", "year_from", "year_to", "kept", "rejected", "count",
-           "rounds", "order", "online")  # fmt: skip
+           "rounds", "order", "weights", "online")  # fmt: skip
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):

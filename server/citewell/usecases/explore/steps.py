@@ -22,6 +22,7 @@ from citewell.model.query import Direction, Reference, TypedQuery, Understood
 from citewell.options import Options
 from citewell.retrieval.structure import structured
 from citewell.retrieval.words import split
+from citewell.sources.fields import READ, Field, fields_of
 from citewell.sources.registry import titles_of_work
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreQuery, PassName, RelevanceJudge
 from citewell.usecases.explore.result_list import ResultList
@@ -212,9 +213,8 @@ SIMILAR = 200
 """Number of papers from a search with one paper as the query."""
 BEST = 5
 """Number of papers used as references and as queries."""
-AROUND, CHAINED = 20, 20
-"""Number of papers that show the field of a question, and of papers with citations requested from
-sources."""
+CHAINED = 20
+"""Number of papers with citations requested from sources."""
 ASPECT_PAPERS, COMPARED = 10, 60
 """Number of best papers with words for aspects, and of those they are compared with."""
 
@@ -244,6 +244,8 @@ class Steps:
         self.query = in_sentence(as_typed, Options())
         self.problems: list[Problem] = [CUT] if len(text) > MAX_TEXT else []
         self.understood = Understood()
+        self.fields: frozenset[Field] = frozenset()
+        """The fields of the question, after the search for its words; empty if they are unclear."""
         self.found = ResultList(engine, request, self.kept, self._rejected, judge)
         self._filters = self.query
         self._queried = [self.query.text]
@@ -277,6 +279,8 @@ class Steps:
         self._filters = filters_of(self.query, result.understood)
         label = self.query.text or self.query.sentence or "the filters"
         self.found.keep("search", label, result)
+        topic = result.understood.query.topic or self.query.text
+        self.fields = fields_of(topic, [hit.work for hit in result.hits[:READ]])
         return [label]
 
     def _as_read_by_model(self) -> list[str]:
@@ -347,9 +351,8 @@ class Steps:
         return queries
 
     def _with_sources(self) -> list[str]:
-        around = self.found.head(AROUND)
         query = replace(self._filters, text=self.query.text, typed_query=self.understood.query)
-        answer = self._engine.search_sources(query, around, cancel=self._cancel)
+        answer = self._engine.search_sources(query, sorted(self.fields), cancel=self._cancel)
         self._report(answer.problems)
         new = [(work, _origin(work)) for work in answer.works if self._may_add(work)]
         self.found.keep_linked("sources", self.query.text, new)

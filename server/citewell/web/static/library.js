@@ -1,6 +1,7 @@
 // What the library covers and which parts of the search work. Read only.
 import { ask } from "./api.js";
 import { bdi, copyButton, count, h, problems, svg, table } from "./dom.js";
+import { address } from "./route.js";
 import { noLibrary } from "./search.js";
 
 const HEIGHT = 120;
@@ -26,6 +27,7 @@ export async function show(main, given, signal, restore) {
   main.append(h("div", { class: "stack" },
     h("dl", { class: "facts panel" }, parts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, bdi(value))])),
     found.problems?.length ? h("section", { class: "stack" }, h("h2", {}, "Problems"), problems(found.problems)) : null,
+    h("p", {}, h("a", { href: address({ view: "map" }) }, "Map of the library")),
     picture(pipeline),
     (found.covers ?? []).map(coverage),
     h("section", { class: "stack" }, h("h2", {}, "Add papers"),

@@ -4,7 +4,7 @@ import "./vendor/d3-quadtree.min.js";
 import "./vendor/d3-timer.min.js";
 import "./vendor/d3-force.min.js";
 import { ask } from "./api.js";
-import { count, h, problems, svg } from "./dom.js";
+import { bdi, count, h, problems, svg } from "./dom.js";
 import { card } from "./paper.js";
 import { address } from "./route.js";
 
@@ -17,7 +17,14 @@ const LABEL = 20;
 export async function show(main, given, signal, restore) {
   const ids = given.getAll("id").slice(0, 60);
   if (!ids.length) {
-    main.append(h("h1", {}, "Map"), h("p", { class: "notice" }, "A map shows the papers of a list: ", h("a", { href: "?" }, "search first"), ", then choose Map."));
+    main.append(h("h1", {}, "Map of the library"), h("p", { class: "notice" }, "For a map of a list, ", h("a", { href: "?" }, "search first"), ", then choose Map."), h("p", { class: "busy muted" }, "Drawing"));
+    const whole = await ask("v1/library-map", undefined, { signal });
+    main.lastChild.remove();
+    const titles = (papers) => papers.map(([paper, more]) => h("li", {}, h("a", { href: address({ view: "paper", id: paper.id }) }, bdi(paper.title)), ` ${paper.year ?? ""}${more}`));
+    const picture = new DOMParser().parseFromString(whole.picture || "<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml").documentElement;
+    main.append(h("p", { class: "muted" }, whole.summary ?? "The library is empty."), problems(whole.problems) ?? "", h("div", { class: "panel map scroll", tabindex: "0", role: "region", "aria-label": "Map" }, document.importNode(picture, true)),
+      ...(whole.communities ?? []).map((one) => h("section", {}, h("h2", {}, `${one.words.join(", ")} (${count(one.works, "work")})`), h("ol", {}, titles(one.key_papers.map((paper) => [paper, ""]))))),
+      h("section", {}, h("h2", {}, "Gaps"), whole.gaps?.length ? h("ul", {}, titles(whole.gaps.map((one) => [one.paper, `, cited by ${one.cited_by} of yours, not held`]))) : h("p", {}, "None known.")));
     return restore();
   }
   main.append(h("h1", {}, "Map"), h("p", { class: "busy muted" }, "Drawing"));

@@ -55,7 +55,7 @@ function searchForm(given) {
   const field = h("input", { type: "search", id: "q", name: "q", value: given.get("q"), "aria-label": "Search for papers", placeholder: "Topic, title, author, venue, year …", autocomplete: "off", spellcheck: "false", maxlength: 2000 });
   const submit = (event) => {
     event.preventDefault();
-    const kept = Object.fromEntries(["order", "from", "to", "sources", "model"].map((name) => [name, given.get(name)]));
+    const kept = Object.fromEntries(["order", "weights", "from", "to", "sources", "model"].map((name) => [name, given.get(name)]));
     go(address({ q: field.value.trim(), ...kept }));
   };
   return h("form", { class: "searchbar", role: "search", onsubmit: submit }, field, h("button", { class: "main" }, "Search"));
@@ -64,6 +64,7 @@ function searchForm(given) {
 function results(given) {
   const request = {
     query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50, online: given.get("sources") !== "no", choose: given.get("model") !== "no",
+    ...(given.get("weights") && { weights: given.get("weights") }),
     ...(given.get("from") && { year_from: Number(given.get("from")) }),
     ...(given.get("to") && { year_to: Number(given.get("to")) }),
   };
@@ -76,6 +77,13 @@ function results(given) {
   const trouble = h("div", { class: "stack" });
   const order = h("select", { "aria-label": "Order", onchange: () => go(address({ ...plain(), order: order.value === "auto" ? "" : order.value })) },
     Object.entries(ORDERS).map(([value, label]) => h("option", { value, selected: value === request.order }, label)));
+  const known = new Map((given.get("weights") ?? "").split(",").map((one) => one.split("=")));
+  const weights = h("details", { class: "line" }, h("summary", {}, "Weights"), Object.entries({ relevance: 1, authority: 0, recent: 0 }).map(([name, usual]) =>
+    h("label", { class: "line" }, name, h("input", { type: "range", min: 0, max: 1, step: 0.1, name, value: known.get(name) ?? usual, onchange: weigh }))));
+  function weigh() {
+    const set = [...weights.querySelectorAll("input")].map((one) => `${one.name}=${one.value}`).join(",");
+    go(address({ ...plain(), weights: /[1-9]/.test(set) && set !== "relevance=1,authority=0,recent=0" ? set : "" }));
+  }
   const part = (name, label, checked) => h("label", { class: "line", hidden: true },
     h("input", { type: "checkbox", checked, onchange: (event) => go(address({ ...plain(), [name]: event.target.checked ? "" : "no" })) }), label);
   const sourcesLine = part("sources", "Ask sources", request.online);
@@ -84,7 +92,7 @@ function results(given) {
   const overview = disclosure("Overview", (panel) => survey(panel, request), { hidden: true }, themes);
   const map = h("a", { class: "quiet-link", hidden: true }, "Map");
   const body = h("div", { class: "results" },
-    h("section", { "aria-label": "Results" }, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, sourcesLine, modelLine, order, overview, map)), themes, trouble, list, later),
+    h("section", { "aria-label": "Results" }, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, sourcesLine, modelLine, order, weights, overview, map)), themes, trouble, list, later),
     facets);
   let papers = [];
   let answer = null;
@@ -140,7 +148,8 @@ function results(given) {
   function drawChips() {
     const letters = [...request.query];
     const parts = (answer.understood ?? []).filter((one) => one.kind !== "topic");
-    chips.replaceChildren(...parts.map((one) => {
+    const field = answer.field ? [h("li", { class: "muted" }, `field: ${answer.field}`)] : [];
+    chips.replaceChildren(...field, ...parts.map((one) => {
       const rest = [...letters.slice(0, one.start), ...letters.slice(one.end)].join("").replace(/\s+/g, " ").trim();
       return h("li", { class: "chip" }, h("span", {}, `${one.kind}: `, bdi(partName(one))),
         h("button", { type: "button", "aria-label": `Remove ${one.kind} ${partName(one)}`, onclick: () => go(address({ ...plain(), q: rest })) }, "×"));

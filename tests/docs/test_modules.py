@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96916,
+    "server: lines": 96917,
     "server: files": 406,
     "corpus tools and lab: lines": 25362,
     "corpus tools and lab: files": 126,

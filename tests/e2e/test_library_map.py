@@ -96,9 +96,9 @@ def test_the_picture_is_one_file_without_scripts_and_addresses(
     assert not re.search(r"(?:href|src)=|url\(", page)
     picture = ElementTree.fromstring(re.search(r"<svg.*</svg>", page, re.DOTALL)[0])  # type: ignore[index]
     circles = picture.findall("{http://www.w3.org/2000/svg}circle")
-    shown = {circle[0].text for circle in circles}
+    shown = {dot[0].text for dot in circles}
     assert len(circles) == 5 and f"Ruiz 2000: {TITLES['a']}" in shown
-    places = {(circle.get("cx"), circle.get("cy")) for circle in circles}
+    places = {(dot.get("cx"), dot.get("cy")) for dot in circles}
     assert len(places) == 5, "no work covers another"
 
     again = run("map", "--html", "map.html")

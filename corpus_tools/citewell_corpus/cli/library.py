@@ -354,7 +354,7 @@ def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
 
 
 SECONDS_TO_READ = 0.03
-"""What the transformer takes for a work on one core."""
+"""Time of the transformer for a work on one core."""
 OLD_DAYS = 60
 """Age of a fetch from which the status names the command that renews it."""
 

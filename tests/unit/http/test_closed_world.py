@@ -22,6 +22,7 @@ REQUESTS = {
     "explore": {"query": INVENTED, "k": 50, "rounds": 2, "overview": True},
     "related": {"ids": ["fx:1", "fx:2", "fx:5"]},
     "map": {"ids": ["fx:1", "fx:2", "fx:5"], "k": 20},
+    "map_library": "",
     "get_papers": {"ids": ["fx:1", "fx:2", "fx:5", "x"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=bibtex",
     "check": {"text": ENTRY + "@misc{y, title={Attention Is All You Need}, year={2031}}"},

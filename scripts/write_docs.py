@@ -265,12 +265,12 @@ Every setting has one name and can be set in five places; later ones override ea
 3. the environment, as `CITEWELL_RETRIEVAL_RRF_K=30`; lists are separated by commas. A file of
    variables, such as `.env`, is read only with `citewell --env-file .env COMMAND`, below those of
    the process: a workspace must not set keys by itself;
-4. the editor, in camelCase below `citewell`, as `"citewell.retrieval.rrfK": 30`;
-5. the flag `--set retrieval.rrf_k=30` of the command line.
+4. the editor, in camelCase below `citewell`, as `"citewell.retrieval.timeoutMs": 5000`;
+5. the flag `--set retrieval.timeout_ms=5000` of the command line.
 
 ```toml
 [retrieval]
-rrf_k = 30
+timeout_ms = 5000
 ```
 
 A wrong name or value is reported, and the setting keeps the value from the other places; on the

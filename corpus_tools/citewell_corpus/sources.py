@@ -228,7 +228,7 @@ def _files(importer: Importer, path: Path) -> list[Path]:
     return importer.files(path) if several else [path]
 
 
-ZOTERO_PREFIX = "zotero:"
+ZOTERO_PREFIX, ZOTERO_FOLDER = "zotero:", ".zotero"
 _ZOTERO_SECONDS = 120.0
 """Seconds; the first export runs at some hundred items per second."""
 _ZOTERO_BYTES = 1 << 30

@@ -67,6 +67,9 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
     fetched: list[LastFetch] = msgspec.field(default_factory=list)
     """The fetches among the sources, the oldest first."""
+    fields: dict[str, int] = msgspec.field(default_factory=dict)
+    """Percentage of the references of public theses that the starter, if it is this library or
+    below it, holds by field."""
     card: Card | None = None
     """Contents and gaps of a bundled library."""
     first: int = 0

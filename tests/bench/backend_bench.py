@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from citewell.corpus.library import Library
 from citewell.engine.local import LocalEngine
-from citewell.engine.process_memory import rss_mb
+from citewell.engine.processes import rss_mb
 from citewell.model import Query, Work
 from citewell.options import Options
 

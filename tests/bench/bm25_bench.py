@@ -28,7 +28,7 @@ import numpy as np
 from corpus_library import corpus_library
 from retrieval_bench import questions
 
-from citewell.engine.process_memory import rss_mb
+from citewell.engine.processes import rss_mb
 from citewell.model import Work
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25 import Bm25Retriever

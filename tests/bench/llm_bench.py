@@ -25,7 +25,7 @@ from citewell.options.merge import load
 from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, results, table
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo
 
 SERVE = """\

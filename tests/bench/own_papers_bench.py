@@ -31,7 +31,7 @@ from citewell_corpus.sources import source_at
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 from citewell_lab.evaluation.results import Evaluation, EvaluationError
 from citewell_lab.evaluation.scoring import compare_saved
 

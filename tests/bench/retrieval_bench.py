@@ -31,7 +31,8 @@ import zstandard
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
-from citewell.engine.process_memory import rss_mb
+from citewell.engine.processes import rss_mb
+from citewell.engine.search import DEPTH
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options
@@ -145,11 +146,10 @@ def measure(options: Options, limit: int) -> dict[str, float]:
     print(f"  open {(opened - begin) * 1e3:.0f} ms, first request {(first - opened) * 1e3:.0f} ms")
     for problem in status.problems:
         print(f"  problem: {problem}")
-    depth = options.retrieval.depth
     lists = []
     for name, retriever in engine._opened.retrievers.items():
-        calls = [lambda q=q, r=retriever: r.search(q, depth, Cancel()) for q in queries]
-        timed(f"{name}, best {depth}", calls)
+        calls = [lambda q=q, r=retriever: r.search(q, DEPTH, Cancel()) for q in queries]
+        timed(f"{name}, best {DEPTH}", calls)
         lists.append([call() for call in calls])
     names = list(engine._opened.retrievers)
     fusions = [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]

@@ -179,11 +179,10 @@ def model(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def engine(options: Options, model: Path) -> Iterator[LocalEngine]:
+def engine(options: Options, model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalEngine]:
+    monkeypatch.setattr("citewell.engine.cross_encoder_stage.DEPTH", 12)
     # Ample time: a model that is late on busy cores is the subject of other tests.
-    changed = asking(
-        options, cross_encoder=str(model), cross_encoder_depth=12, cross_encoder_ms=60_000
-    )
+    changed = asking(options, cross_encoder=str(model), cross_encoder_ms=60_000)
     engine = LocalEngine.open(changed)
     engine.load(60)
     yield engine

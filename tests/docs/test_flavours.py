@@ -4,8 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from citewell.model.document import Format
-from citewell.model.flavours import FLAVOURS, LANGUAGES, PAPERS, USUAL_SUFFIXES, format_of
+from citewell.model.document import FLAVOURS, LANGUAGES, PAPERS, USUAL_SUFFIXES, Format, format_of
 
 CLIENTS = Path(__file__).resolve().parents[2] / "clients"
 MANIFEST = json.loads((CLIENTS / "vscode/package.json").read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ import yaml
 
 from citewell import __version__
 from citewell.model.check import Verdict
-from citewell.model.flavours import LANGUAGE_SUFFIXES
+from citewell.model.document import LANGUAGE_SUFFIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "clients" / "agents"

@@ -21,8 +21,8 @@ def _manifest() -> dict[str, Any]:
 def test_the_schema_names_each_setting_once_with_its_default() -> None:
     schema = json_schema()
     assert set(schema) == {f"citewell.{setting.wire}" for setting in settings()}
-    assert schema["citewell.retrieval.rrfK"]["default"] == 60
-    assert schema["citewell.retrieval.fusion"]["enum"] == ["rrf", "max"]
+    assert schema["citewell.retrieval.timeoutMs"]["default"] == 2000
+    assert schema["citewell.retrieval.ranker"]["enum"] == ["learned", "none"]
     assert schema["citewell.library.path"]["scope"] == "machine"
 
 
@@ -110,6 +110,13 @@ def test_the_repository_is_that_of_the_registry_of_mcp_servers() -> None:
     owner, _, name = card["name"].removeprefix("io.github.").partition("/")
     assert _manifest()["repository"]["url"] == f"https://github.com/{owner}/{name}.git"
     assert _manifest()["bugs"]["url"] == f"https://github.com/{owner}/{name}/issues"
+
+
+def test_the_server_for_agents_is_offered_under_the_id_that_the_code_registers() -> None:
+    (provider,) = _manifest()["contributes"]["mcpServerDefinitionProviders"]
+    code = (MANIFEST.parent / "src" / "agents.ts").read_text(encoding="utf-8")
+    assert re.findall(r'^const PROVIDER = "([^"]+)";', code, re.M) == [provider["id"]]
+    assert "registerMcpServerDefinitionProvider(PROVIDER, provider)" in code
 
 
 def test_the_settings_stand_in_the_order_of_use_under_titles_for_people() -> None:

@@ -273,11 +273,11 @@ class TestDoctor:
     def test_a_wrong_setting_is_shown_with_its_file_and_line(
         self, citewell: Run, tmp_path: Path
     ) -> None:
-        (tmp_path / "citewell.toml").write_text("\n[retrieval]\nrrfk = 3\n", encoding="utf-8")
+        (tmp_path / "citewell.toml").write_text("\n[retrieval]\ntimeout_m = 3\n", encoding="utf-8")
         run = citewell("doctor")
         assert run.returncode == 1
         assert "citewell.toml:3" in run.stderr
-        assert "Did you mean `retrieval.rrf_k`?" in run.stderr
+        assert "Did you mean `retrieval.timeout_ms`?" in run.stderr
 
     def test_the_pipeline_is_drawn_as_configured_with_the_times_of_a_search(
         self, citewell: Run, tmp_path: Path

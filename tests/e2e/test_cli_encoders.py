@@ -45,3 +45,32 @@ def test_an_encoder_is_added_to_a_library_and_left_out_again(tmp_path: Path) -> 
     diagnosis = json.loads(run("doctor", "--json"))
     assert "dense-onnx" in diagnosis["library"]["retrievers"]
     assert diagnosis["library"]["encoder"] == "citation, onnx" and not diagnosis["problems"]
+
+
+def test_the_transformer_reads_the_works_of_a_library_and_of_later_additions(
+    tmp_path: Path,
+) -> None:
+    env = environment(tmp_path)
+
+    def run(*arguments: str | Path) -> str:
+        done = command(*arguments, folder=tmp_path, env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def dense() -> dict[str, object]:
+        facts = json.loads(run("library", "status", "--json"))["indexes"]["dense"]
+        assert isinstance(facts, dict)
+        return facts
+
+    run("library", "add", PAPERS[0])
+    assert "by the token table; `citewell library build --encode all`" in run("library", "status")
+    before = dense()
+
+    run("library", "build", "--encode", "all")
+    assert dense() == before | {"reads_all": True}
+    run("library", "add", PAPERS[1])
+    assert "by the transformer" in run("library", "status")
+    assert json.loads(run("find", WORDS, "--json"))["hits"]
+
+    run("library", "build", "--encode", "table")
+    assert dense() == before

@@ -65,6 +65,27 @@ def test_the_plan_says_in_words_what_would_be_fetched_and_fetches_nothing(
     assert "oa.9" not in sent and "Trees grow" not in sent
 
 
+ITEMS = [
+    {"itemType": "journalArticle", "itemKey": f"AAAA{number}", "date": "2000",
+     "title": f"On the growth of the Alder number {number}", "DOI": f"10.5555/oa.{number}"}
+    for number in (40, 42)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("named", ["zotero:My bees", "zotero.json"])
+def test_a_collection_of_zotero_is_planned_as_a_paper_is(
+    zotero: Any, run: Run, tmp_path: Path, named: str
+) -> None:
+    (tmp_path / "zotero.json").write_text(json.dumps({"items": ITEMS}), encoding="utf-8")
+    service = zotero(raw=json.dumps({"items": ITEMS}).encode())
+    done = run("fetch", "--for", named, CITEWELL_ZOTERO_URL=service.url)
+    assert "which knows 2 of your 2 references" in " ".join(done.stderr.split())
+    done = run("fetch", "--for", "zotero:My bees", CITEWELL_ZOTERO_URL="http://127.0.0.1:9")
+    assert done.returncode == 2 and "Zotero does not answer" in done.stderr
+    done = run("fetch", "--for", "none.tex")
+    assert done.returncode == 2 and "does not exist" in done.stderr
+
+
 def test_after_the_yes_references_come_first_then_their_references_then_the_most_cited(
     bulk: BulkServer, fetch_env: dict[str, str], run: Run
 ) -> None:

@@ -82,6 +82,38 @@ def test_exports_of_google_scholar_are_read_whole(run: Run, tmp_path: Path) -> N
         assert all(text in json.dumps(shown) for text in (title, author.split()[1], venue, year))
 
 
+DBLP = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<!DOCTYPE dblp SYSTEM "dblp-2023-06-28.dtd">
+<dblp>
+<inproceedings mdate="2023-11-27" key="conf/trees/ElmU18"><author>Bo Elm 0001</author>
+<author>J&ouml;rg &Uuml;lme</author><title>Ringing &amp; counting <i>O(n)</i> trees.</title>
+<pages>1-9</pages><year>2018</year><booktitle>TREES</booktitle>
+<ee type="oa">https://doi.org/10.5555/trees.1</ee><url>db/conf/trees/trees2018.html</url>
+</inproceedings><proceedings key="conf/trees/2018"><title>TREES 2018.</title></proceedings>
+<www key="homepages/1/1"><author>Bo Elm 0001</author><title>Home Page</title></www>
+</dblp>
+"""
+
+
+def test_the_dump_of_dblp_is_read_without_its_declarations(run: Run, tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "dblp.xml.gz", "wt", encoding="iso-8859-1") as stream:
+        stream.write(DBLP)
+    done = run("add", "dblp.xml.gz")
+    assert done.returncode == 0, done.stderr
+    assert "days old" not in run("status").stdout
+    os.utime(tmp_path / "dblp.xml.gz", (1_600_000_000, 1_600_000_000))
+    assert "days old: newer works are missing" in run("status").stdout
+    found = run.citewell("find", "ringing and counting O(n) trees", "--json")
+    (work,) = [hit["work"] for hit in json.loads(found.stdout)["hits"]]
+    assert work["title"] == "Ringing & counting O(n) trees"
+    assert work["authors"] == ["Bo Elm", "Jörg Ülme"]
+    assert (work["id"], work["doi"]) == ("dblp:conf/trees/ElmU18", "10.5555/trees.1")
+    (tmp_path / "bomb.xml").write_text(
+        DBLP.replace('SYSTEM "dblp-2023-06-28.dtd"', '[<!ENTITY ouml "xxxx">]'), encoding="utf-8"
+    )
+    assert "declares entities" in run("add", "bomb.xml").stderr
+
+
 def test_a_paper_is_found_by_a_keyword_and_shown_with_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "keys.bib").write_text(
         FIRST.replace("year=2015", "keywords={Tree Growth, forests}, year=2015"), encoding="utf-8"

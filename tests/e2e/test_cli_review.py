@@ -278,9 +278,26 @@ def test_every_planted_fault_is_found_and_nothing_else(citewell: Run, tmp_path: 
     done = citewell("review", "paper.tex", "--format", "json")
     assert done.returncode == 1, done.stderr
     found = faults_of(done)
-    assert {one["code"] for one in found} == planted, [
+    assert sorted(one["code"] for one in found) == sorted(planted), [
         (one["code"], one["line"], one["message"]) for one in found
     ]
+
+
+def test_a_policy_weighs_the_codes_of_a_review(citewell: Run, tmp_path: Path) -> None:
+    plant(tmp_path)
+
+    def weight(code: str, policy: str) -> str:
+        done = citewell(
+            "review", "paper.tex", "--format", "json", "--policy", policy, "--select", code
+        )
+        (found,) = faults_of(done)
+        assert done.returncode == (found["weight"] == "blocking"), done.stderr
+        return str(found["weight"])
+
+    assert weight("reference-not-found", "default") == "note"
+    assert weight("reference-not-found", "neurips-2026") == "blocking"
+    (tmp_path / "mine.toml").write_text('blocking = ["name-uncited"]\n', encoding="utf-8")
+    assert weight("name-uncited", "mine.toml") == "blocking"
 
 
 def test_parts_codes_and_comments_choose_what_is_reported(citewell: Run, tmp_path: Path) -> None:

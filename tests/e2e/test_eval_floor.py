@@ -16,7 +16,7 @@ from citewell.options import Options
 from citewell_corpus.processes import SilentProgress
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo, Evaluation
 from citewell_lab.evaluation.typed import TypedFigures, lines_of
 

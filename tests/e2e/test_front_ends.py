@@ -478,26 +478,3 @@ async def test_whole_titles_with_signs_and_in_chinese_fill_their_placeholders(
     cited = re.findall(r"\\cite\{(.*?)\}", filled["cli"]["paper.tex"])
     plain = [re.sub(r"[{}\\]", "", written_titles[key]) for key in cited]
     assert plain == [title.replace("\\", "") for title in TITLES.values()]
-
-
-async def test_the_texts_searched_for_are_shown_as_http_shows_them(
-    env: dict[str, str], tmp_path: Path, serving: Any
-) -> None:
-    text = "how to make NMT smaller?"
-    rules = ("--set", "retrieval.reformulate=rules")
-    found = citewell(env, tmp_path, *rules, "find", "--json", text)
-    queries = json.loads(found.stdout)["queries"]
-    assert queries == [
-        text,
-        "how to make NMT neural machine translation smaller?",
-        "compression of NMT",
-    ]
-    shown = citewell(env, tmp_path, *rules, "find", "--explain", text).stderr
-    assert [f"Also searched for: {one}" in shown for one in queries] == [False, True, True]
-    own = env | {"CITEWELL_RETRIEVAL_REFORMULATE": "rules"}
-    with serving(own) as (url, _):
-        answer = httpx2.post(f"{url}/v1/find", json={"queries": [text]}, timeout=60)
-        (place,) = answer.json()["places"]
-    assert place["queries"] == queries
-    plain = citewell(env, tmp_path, "find", "--json", text)
-    assert json.loads(plain.stdout)["queries"] == [text]

@@ -95,10 +95,10 @@ def test_the_picture_is_one_file_without_scripts_and_addresses(
     assert not {"script", "link", "img", "iframe", "image", "use"} & set(tags)
     assert not re.search(r"(?:href|src)=|url\(", page)
     picture = ElementTree.fromstring(re.search(r"<svg.*</svg>", page, re.DOTALL)[0])  # type: ignore[index]
-    marks = picture.findall("{http://www.w3.org/2000/svg}circle")
-    shown = {mark[0].text for mark in marks}
-    assert len(marks) == 5 and f"Ruiz 2000: {TITLES['a']}" in shown
-    places = {(mark.get("cx"), mark.get("cy")) for mark in marks}
+    circles = picture.findall("{http://www.w3.org/2000/svg}circle")
+    shown = {dot[0].text for dot in circles}
+    assert len(circles) == 5 and f"Ruiz 2000: {TITLES['a']}" in shown
+    places = {(dot.get("cx"), dot.get("cy")) for dot in circles}
     assert len(places) == 5, "no work covers another"
 
     again = run("map", "--html", "map.html")

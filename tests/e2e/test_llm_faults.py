@@ -248,7 +248,6 @@ def test_a_broken_server_leaves_the_list_as_it_is(
 
 
 @pytest.mark.parametrize("how", ["down", "silent", "dripping"])
-@pytest.mark.parametrize("rerank", ["listwise", "pointwise"])
 def test_a_slow_model_costs_no_more_than_its_time(
     library_folder: Path,
     chat: Any,
@@ -256,12 +255,11 @@ def test_a_slow_model_costs_no_more_than_its_time(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     how: str,
-    rerank: str,
 ) -> None:
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path))
     slow = {"silent": {"seconds": 12.0}, "dripping": {"drip": 0.5}}.get(how, {})
     server = chat.ChatServer(lambda request: chat.Reply('{"order": ["2"]}', **slow))
-    options = settings(library_folder, server.url, timeout_ms=700, rerank=rerank, reformulate=False)
+    options = settings(library_folder, server.url, timeout_ms=700, reformulate=False)
     if how == "down":
         server.close()
     engine = LocalEngine.open(options)

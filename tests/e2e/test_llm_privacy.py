@@ -134,7 +134,7 @@ def test_the_named_server_alone_is_asked_and_nothing_of_the_text_stays(
     server = chat.ChatServer(lambda request: chat.Reply('{"choice": "2", "reason": "It fits."}'))
     before = files_below(tmp_path)
     seen = watched(
-        "--set", "llm.rerank=pointwise", "--set", "llm.rerank_depth=2", "--set", "llm.verify=true",
+        "--set", "llm.rerank=listwise", "--set", "llm.rerank_depth=2", "--set", "llm.verify=true",
         "--set", "llm.pick_threshold=0", "-v",
         "fill", "main.tex", "--dry-run", "--unattended",
         CITEWELL_LLM_PROVIDER="llamacpp", CITEWELL_LLM_MODEL="scripted",

@@ -114,17 +114,6 @@ def test_a_real_model_reorders_what_is_found_and_adds_nothing(engine: LocalEngin
     assert used.cost == 0
 
 
-def test_a_real_model_judges_paper_by_paper(engine: LocalEngine, url: str) -> None:
-    works = [hit.work for hit in engine.find(QUERY, 3).hits]
-    model = LanguageModel.open(LlmOptions(**SMALL, base_url=url))
-    assert model is not None
-    ranked = model.judge(QUERY, works, Cancel())
-    model.close()
-    assert ranked.problem is None and ranked.program == "judge@builtin"
-    assert sorted(ranked.order) == [0, 1, 2]
-    assert ranked.usage.requests == 3 and ranked.usage.output_tokens >= 3
-
-
 def test_a_real_model_picks_a_candidate_or_none(engine: LocalEngine) -> None:
     works = [hit.work for hit in engine.find(QUERY, 3).hits]
     picked = engine.pick(QUERY, works)

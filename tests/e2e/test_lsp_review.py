@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from tests.e2e.test_learning import kept
 
 STARTER = Path(__file__).resolve().parents[2] / "corpus_tools" / "starter" / "citewell_starter"
 
@@ -37,9 +38,34 @@ async def test_the_paper_as_it_is_in_the_editor_is_reviewed(start_editor):
     line = PAPER.splitlines()[2]
     rows = await review(editor)
     assert ("undefined-key", 2, line.index("nobody")) in rows
-    at = PAPER.index("says so.") + len("says so.")
-    editor.replace("main.tex", at, at, " % citewell: ignore undefined-key")
+
+    # Each finding is silenced by a code action, though other providers fix it.
+    (silence,) = titled(await editor.actions("main.tex", "nobody"), "Silence undefined-key")
+    await editor.act(silence)
+    comment = "% citewell: ignore undefined-key\n"
+    assert editor.text("main.tex") == PAPER.replace(line, comment + line)
+    assert titled(await editor.actions("main.tex", "nobody"), "Silence") == []
     assert "undefined-key" not in [code for code, *_ in await review(editor)]
+
+
+async def test_rows_apply_their_actions_where_the_finding_stands_by_then(start_editor):
+    links = BIB.replace("year =", "doi = {http://dx.doi.org/10.1000/raum},\n  year =")
+    editor = await start_editor(files={"main.tex": PAPER, "refs.bib": links})
+    editor.open("main.tex")
+    editor.open("refs.bib", language="bibtex")
+    answer = await editor.execute("citewell.review", editor.uri("main.tex"))
+    rows = {one["code"]: one["actions"] for one in answer["rows"]}
+    assert list(rows["doi-link"]) == ["consistent", "silence"]
+    assert rows["doi-link"]["consistent"]["title"] == "Fix doi-link in the whole file"
+    editor.replace("refs.bib", 0, 0, "% ä\n")
+    assert (await editor.execute("citewell.act", rows["doi-link"]["consistent"]))["applied"]
+    fixed = links.replace("http://dx.doi.org/", "")
+    assert editor.text("refs.bib") == f"% ä\n{fixed}"
+    editor.replace("main.tex", 0, 0, "% ä\n")
+    for code in ("undefined-key", "reference-not-found"):
+        assert (await editor.execute("citewell.act", rows[code]["silence"]))["applied"]
+    assert "% citewell: ignore undefined-key\nMachines" in editor.text("main.tex")
+    assert [code for code, *_ in await review(editor)] == []
 
 
 UNCITED = """\\documentclass{article}
@@ -90,7 +116,11 @@ def titled(actions, beginning):
     return [one for one in actions if one.title.startswith(beginning)]
 
 
-async def test_a_name_is_cited_and_a_sentence_silenced_where_the_review_found_them(over_starter):
+async def test_a_name_is_cited_and_a_sentence_silenced_where_the_review_found_them(
+    over_starter, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("CITEWELL_LEARNING_ENABLED", raising=False)
+    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "history"))
     editor = await over_starter({"main.tex": UNCITED, "refs.bib": HE})
     editor.open("main.tex")
     editor.open("refs.bib", language="bibtex")
@@ -124,6 +154,24 @@ async def test_a_name_is_cited_and_a_sentence_silenced_where_the_review_found_th
     assert editor.text("refs.bib").startswith(HE)
     await editor.wait_for(lambda: not underlined(editor, "main.tex", "name-uncited"))
     assert titled(await editor.actions("main.tex", "BERTScore"), "Cite the work of") == []
+    # It is learned from as a citation of any code action.
+    (event,) = kept()
+    assert (event["kind"], event["through"]) == ("accepted", "action")
+    assert event["title"].startswith("BERTScore")
+
+
+async def test_a_name_in_a_macro_is_cited_by_the_key_that_the_bibliography_has(over_starter):
+    own = "@misc{own, title = {{BERTScore}: Evaluating Text Generation with BERT}, year = {2020}}\n"
+    editor = await over_starter(
+        {"main.tex": UNCITED.replace("BERTScore", "\\textsc{BERTScore}"), "refs.bib": HE + own}
+    )
+    editor.open("main.tex")
+    answer = await editor.execute("citewell.review", editor.uri("main.tex"))
+    (row,) = [one for one in answer["rows"] if one["code"] == "name-uncited"]
+    assert row["actions"]["cite"]["title"] == "Cite own here"
+    assert (await editor.execute("citewell.act", row["actions"]["cite"]))["applied"]
+    assert "\\textsc{BERTScore~\\cite{own}} as well" in editor.text("main.tex")
+    assert editor.text("refs.bib") == HE + own
 
 
 async def test_a_finding_in_a_bibliography_is_silenced_above_its_entry(over_starter):

@@ -219,7 +219,7 @@ async def test_a_module_in_the_working_directory_is_not_imported_by_the_worker(
 
 
 def _worker() -> tuple[str, ...]:
-    from citewell.engine.command_line import worker_command
+    from citewell.engine.processes import worker_command
 
     assert Path(sys.executable).exists()
     return worker_command()

@@ -172,7 +172,7 @@ def page(folder: Path, **more: Any) -> tuple[list[str], bytes, str, int]:
 def pdf(folder: Path, pdf_files: Any, **more: Any) -> tuple[list[str], bytes, str, int]:
     lines = [f"Line {n} of a page that says little about trees." for n in range(60)]
     pdf_files.written(folder / "paper.pdf", [lines] * 900)
-    return ["check", "paper.pdf"], b"", "citewell.documents.pdf.child", 1
+    return ["check", "paper.pdf"], b"", "citewell.documents.pdf.read", 1
 
 
 def demo(folder: Path, **more: Any) -> tuple[list[str], bytes, str, int]:

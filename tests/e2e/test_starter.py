@@ -51,6 +51,9 @@ SAMPLES = (
     ("https://www.example.org/oaks", "Ann Oak"),
     ("Personal communication", "Ann Oak"),
     ("Your title here", "Ann Oak"),
+    ("Ph.D. Thesis", "Ann Oak"),
+    (": The Program", "Ann Oak"),
+    ("The M??ller-Oak method", "Ann Oak"),
 )
 """Titles and authors of the samples of templates, and of what people enter that is no work."""
 PLAIN = (
@@ -246,7 +249,8 @@ def test_the_starter_that_ships_is_whole_and_the_one_of_its_card() -> None:
     sizes = [path.stat().st_size for path in DISTRIBUTION.rglob("*") if path.is_file()]
     assert sum(sizes) < 76_000_000
     assert max(sizes) < 45_000_000
-    assert f"`{files_digest(folder)}`" in (DISTRIBUTION / "CARD.md").read_text(encoding="utf-8")
+    card = (DISTRIBUTION / "CARD.md").read_text(encoding="utf-8")
+    assert f"`{files_digest(folder)}`" in card and "| NeurIPS |" in card
 
 
 ROBOTICS = "Respectful cameras: detecting visual markers in real-time to address privacy concerns"
@@ -451,7 +455,10 @@ def test_the_status_says_what_the_starter_covers(site: Path, tmp_path: Path) -> 
     done = run(tmp_path, site, "library", "status")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The library starter holds" in done.stdout
-    card = json.loads(run(tmp_path, site, "library", "status", "--json").stdout)["card"]
+    assert "by field:" in done.stdout and "`citewell library fetch --for PAPER`" in done.stdout
+    status = json.loads(run(tmp_path, site, "library", "status", "--json").stdout)
+    assert 0 < status["fields"]["biology and medicine"] < status["fields"]["computing"] < 100
+    card = status["card"]
     assert sum(card["years"].values()) <= card["works"]
     # The book and the wanted work, the works that resemble no work, and three versions.
     assert card["sources"]["bibliographies"] == 2 + len(PLAIN) + 3

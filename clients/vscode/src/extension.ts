@@ -14,7 +14,7 @@ import { sweep } from "./managed";
 import { explain, showMenu } from "./menu";
 import { Panel } from "./panel";
 import type { ProblemParams } from "./protocol";
-import { reviewPaper } from "./review";
+import { type Line, ReviewView } from "./review";
 import { openSample } from "./sample";
 import { DONT_SHOW_AGAIN, Silence } from "./silence";
 import { StatusItem } from "./statusitem";
@@ -29,10 +29,12 @@ export function activate(context: vscode.ExtensionContext): void {
   const server = new Connection(context, output, (problem) => void showProblem(problem, silence));
   connection = server;
   const status = new StatusItem(server);
+  const review = new ReviewView(server);
   context.subscriptions.push(
     output,
     server,
     status,
+    review,
     new Panel(server, vscode.Uri.joinPath(context.extensionUri, "media")),
     suggestInProse(),
     offerToAgents(context),
@@ -44,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(() => server.reconsider()),
   );
   const page = Preview.register(context);
-  const commands: Record<string, () => unknown> = {
+  const commands: Record<string, (line?: Line) => unknown> = {
     findPaper: () => withServer(() => findPaper(server, page)),
     findPapers: () => withServer(() => findPaper(server, page, true)),
     exploreLiterature: () => withServer(() => exploreLiterature(server, page)),
@@ -54,7 +56,11 @@ export function activate(context: vscode.ExtensionContext): void {
     fillDocument: () => withServer(() => onDocument(server, "citewell.fillPlaceholders")),
     addEntries: () => withServer(() => onDocument(server, "citewell.addMissingEntries")),
     showReferences: () => vscode.commands.executeCommand("citewell.references.focus"),
-    reviewPaper: () => withServer(() => reviewPaper(server)),
+    reviewPaper: () => withServer(() => review.review(vscode.window.activeTextEditor?.document)),
+    reviewAgain: () => withServer(() => review.again()),
+    reviewCite: (line) => withServer(() => review.act(line, "cite")),
+    reviewFix: (line) => withServer(() => review.fix(line)),
+    reviewSilence: (line) => withServer(() => review.act(line, "silence")),
     checkReferences: () => withServer(() => server.execute("citewell.check")),
     checkReferencesOnline: () => withServer(() => onDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from citewell.model.display_text import visible
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES
 from citewell.model.identifiers import identifier_of
+from citewell.model.work import Work
 from citewell.options import Options
 from citewell.options.folders import private_writes
 from citewell.sources.contract import SourceQuery
@@ -43,9 +44,9 @@ def fetch_options(command: Any) -> Any:
         click.option(
             "--for",
             "paper",
-            type=click.Path(exists=True, path_type=Path),
             metavar="PAPER",
-            help="Plan the selection from what a paper, folder or .bib file cites.",
+            help="Plan the selection from what a paper or a folder cites, a .bib or another export "
+            "holds, or zotero:COLLECTION.",
         ),
         click.option("--query", default="", help="Words of title and abstract."),
         click.option("--topic", "topics", help="Topic of OpenAlex; repeatable.", **_MANY),
@@ -282,9 +283,8 @@ def show_harvest(report: HarvestReport, *, as_json: bool) -> None:
 
 
 def source_queries(path: Path, options: Options) -> list[SourceQuery]:
-    """The entries of a `.bib`, or those that a paper cites, as queries to a source."""
-    from citewell_corpus.coverage import references_of
-
+    """The works in a `.bib` or another export, or those that a paper cites, as queries to a
+    source."""
     return [
         SourceQuery(
             doi=work.doi,
@@ -293,8 +293,21 @@ def source_queries(path: Path, options: Options) -> list[SourceQuery]:
             authors=tuple(author.family for author in work.authors[:3]),
             year=work.year,
         )
-        for _, work in references_of(path, options)
+        for work in _cited_works(path, options)
     ]
+
+
+def _cited_works(path: Path, options: Options) -> Iterator[Work]:
+    from citewell_corpus.coverage import references_of
+    from citewell_corpus.importers import find_importer
+    from citewell_corpus.importers.contract import ImportReport
+
+    is_written = path.is_dir() or path.suffix.lower() in (*PAPER_SUFFIXES, ".bib")
+    importer = None if is_written else find_importer(path)
+    if importer is not None:
+        yield from importer.read(path, ImportReport())
+    else:
+        yield from (work for _, work in references_of(path, options))
 
 
 # Output of a coverage.

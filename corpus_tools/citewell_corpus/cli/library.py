@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,14 +114,14 @@ def add(
     A PDF (extra `pdf`) is identified by its DOI, arXiv id or title.
     """
     from citewell.corpus.layout import STARTER
-    from citewell_corpus.sources import ZOTERO_PREFIX, fetch_zotero, source_at
+    from citewell_corpus.sources import ZOTERO_FOLDER, ZOTERO_PREFIX, fetch_zotero, source_at
 
     options = options_of(ctx)
     if paths == (STARTER,) and not format_name:
         ctx.exit(_show_starter(as_json))
     if grobid:
         options = with_grobid(options, grobid)
-    folder = library_path_of(options, name).parent / ".zotero"
+    folder = library_path_of(options, name).parent / ZOTERO_FOLDER
     named = [
         str(fetch_zotero(path, options.zotero.url, folder))
         if path.startswith(ZOTERO_PREFIX)
@@ -152,6 +154,10 @@ def add(
     "--ray", default="", metavar="ADDRESS",
     help="Compute vectors on the Ray cluster at HOST:PORT, or `local`.",
 )  # fmt: skip
+@click.option(
+    "--encode", type=click.Choice(["all", "table"]),
+    help="Compute the vectors of works by the transformer, 30 ms each, or by the token table.",
+)  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @click.option(
@@ -168,6 +174,7 @@ def build(
     inputs: tuple[str, ...],
     jobs: int,
     ray: str,
+    encode: str | None,
     fresh: bool,
     compact: bool,
     address: str,
@@ -180,10 +187,10 @@ def build(
 ) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Adds the vectors of configured encoders. --kind, --language and --with-abstract become the
-    filters of all sources; `any` removes them. An interrupted build with --input continues with
-    the remaining files.
-
+    Adds the vectors of configured encoders. --encode all finds more in a library whose works the
+    starter library lacks, and holds for later additions, too. --kind, --language and
+    --with-abstract become the filters of all sources; `any` removes them. An interrupted build
+    with --input continues with the remaining files.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
     from citewell.retrieval.backend.contract import is_server
@@ -195,7 +202,7 @@ def build(
     if address and not inputs:
         if fresh and not is_server(address):
             raise click.UsageError("--fresh with --to needs a server: a folder has no second copy.")
-        if compact or filters or ray:
+        if compact or filters or ray or encode:
             raise click.UsageError(
                 "--to takes the library as it is: only --name and --fresh go with it."
             )
@@ -216,6 +223,7 @@ def build(
         ]
     jobs = jobs or (available_cores() if inputs else 1)
     how: dict[str, Any] = {"fresh": fresh, "compact": compact, "add": add, "jobs": jobs, "ray": ray}
+    how["encode"] = encode or ""
     if address:
         beside = fresh and is_server(address)
         how["write"] = partial(write_to, options, name, address, fresh=beside, quiet=as_json)
@@ -231,7 +239,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
     from msgspec.structs import replace
 
-    from citewell.corpus.card import read_card
+    from citewell.corpus.card import SHARES, read_card
+    from citewell.corpus.layout import STARTER
     from citewell.engine.which_library import library_below
     from citewell_corpus.status import library_status
 
@@ -241,6 +250,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     lower = library_below(replace(options, library=own))
     if lower is not None and str(lower) != found.path:
         found.below = read_card(lower)
+    if STARTER in [card.name for card in (found.card, found.below) if card is not None]:
+        found.fields = SHARES
     if as_json:
         write_json(found)
     else:
@@ -342,8 +353,21 @@ def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     return found
 
 
+SECONDS_TO_READ = 0.03
+"""Time of the transformer for a work on one core."""
 OLD_DAYS = 60
 """Age of a fetch from which the status names the command that renews it."""
+
+
+_DUMPS = frozenset({"dblp-xml", "openalex", "semantic-scholar", "arxiv", "pubmed-xml"})
+"""Formats of whole sources, which keep growing."""
+
+
+def _days_old(path: Path) -> int:
+    try:
+        return int((time.time() - path.stat().st_mtime) / 86_400)
+    except OSError:
+        return 0
 
 
 def _years(found: Any) -> str:
@@ -352,7 +376,8 @@ def _years(found: Any) -> str:
 
 
 def _show_status(found: Any) -> None:
-    from citewell.corpus.card import missing_years
+    from citewell.corpus.card import missing_years, shares_in_words
+    from citewell.retrieval.dense_build import READS_ALL
     from citewell.sources.registry import source_title
 
     rows = {
@@ -368,10 +393,19 @@ def _show_status(found: Any) -> None:
         "holds": found.card.summary if found.card else _years(found),
         "below": found.below.summary if found.below else "",
         "few or none": missing_years(found.card) if found.card else "",
+        "by field": shares_in_words(found.fields),
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
         "unfinished": "a build was interrupted; `citewell library build` continues it"
         * found.unfinished,
     }
+    if found.indexes.get("dense", {}).get("encoder") == "citation":
+        minutes = math.ceil(found.works * SECONDS_TO_READ / 60)
+        rows["vectors"] = (
+            "by the transformer"
+            if found.indexes["dense"].get(READS_ALL)
+            else "by the token table; `citewell library build --encode all` computes better ones, "
+            f"in at most {minutes:,} minutes"
+        )
     rows |= {
         f"index {name}": ", ".join(f"{key} {value}" for key, value in facts.items())
         for name, facts in found.indexes.items()
@@ -383,6 +417,8 @@ def _show_status(found: Any) -> None:
             notes.append(f"{source.malformed:,} with damaged author lists")
         if source.citing:
             notes.insert(0, citing_words(source.citing.lists, source.citing.passages))
+        if source.format in _DUMPS and (days := _days_old(Path(name))) > OLD_DAYS:
+            notes.append(f"{days:,} days old: newer works are missing")
         facts = f"{source.records:,} records{in_brackets(notes)}, {source.format}"
         lines.append(("source:", f"{name}: {facts}"))
     for fetch in found.fetched:

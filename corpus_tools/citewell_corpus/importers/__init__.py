@@ -26,7 +26,11 @@ from citewell_corpus.importers.tagged import (
     RisImporter,
     WebOfScienceImporter,
 )
-from citewell_corpus.importers.xml_records import EndNoteXmlImporter, PubMedXmlImporter
+from citewell_corpus.importers.xml_records import (
+    DblpXmlImporter,
+    EndNoteXmlImporter,
+    PubMedXmlImporter,
+)
 from citewell_corpus.importers.zotero import ZoteroImporter
 
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
@@ -36,6 +40,7 @@ IMPORTERS: tuple[Importer, ...] = (
     AclXmlImporter(),
     EndNoteXmlImporter(),
     PubMedXmlImporter(),
+    DblpXmlImporter(),
     RebiberImporter(),
     BibtexImporter(),
     OpenAlexImporter(),

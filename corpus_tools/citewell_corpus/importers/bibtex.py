@@ -14,8 +14,8 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.bib.work import author_source, entry_year, inherited
 from citewell.documents.textfile import read_text
 from citewell.model import Author, Provenance, Work
-from citewell.model.bib import BibEntry
-from citewell.model.bib_body import BibBody
+from citewell.model.bib import BibBody, BibEntry
+from citewell.model.fields import database_address
 from citewell.model.identifiers import acl_id, normalise_doi
 from citewell.model.names import ends_with_others
 from citewell.model.system.files import FileError
@@ -171,6 +171,10 @@ def work_of(
     kind = KINDS.get(entry.type, entry.type if entry.type in KNOWN else "misc")
     doi = entry.body.doi or normalise_doi(get("doi"))
     url = values.raw(get("url"))
+    if not url or "doi.org/" in url:
+        names = ("pmid", "pmcid", "adsurl", "bibcode", "handle", "eprint")
+        fields = {name: get(name) for name in (*names, "eprinttype")}
+        url = next((found for name in names if (found := database_address(name, fields))), url)
     booktitle = values.text(get("booktitle"))
     return Work(
         id=identifier,

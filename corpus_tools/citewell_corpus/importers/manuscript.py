@@ -13,8 +13,7 @@ from citewell.documents.context import context_at
 from citewell.documents.project.files import FileCache, format_of
 from citewell.documents.project.paper_project import Project
 from citewell.model import Reference, Work
-from citewell.model.document import Format
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES, Format
 from citewell.model.titles import title_key
 from citewell.options.tree import DocumentOptions
 from citewell_corpus.importers.contract import MAX_CITED, CitedWork, ImportReport, PaperCitations

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.corpus.errors import LibraryError
-from citewell.documents.prose import split_sentences
+from citewell.documents.context import split_sentences
 from citewell.model import Problem, Provenance, Work
 from citewell.model.check import Claim
 from citewell.model.names import family_key

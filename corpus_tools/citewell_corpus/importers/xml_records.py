@@ -1,13 +1,16 @@
-"""XML files of many records, read one record at a time, without entities: EndNote and PubMed.
+"""XML files of many records, read one record at a time, without entities: EndNote, PubMed, DBLP.
 
 EndNote XML is exported by EndNote, Covidence and Rayyan. PubMed XML is a search's export, or a file
-of the annual baseline: https://www.nlm.nih.gov/bsd/licensee/data_elements_doc.html
+of the annual baseline: https://www.nlm.nih.gov/bsd/licensee/data_elements_doc.html. The dump of
+DBLP has letters as named entities of HTML: https://dblp.org/faq/1474679.html
 """
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Iterator
+from html.entities import name2codepoint
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from xml.etree.ElementTree import ParseError
@@ -35,14 +38,29 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._rest = b""
         self.since = 0
 
     def read(self, size: int = -1, /) -> bytes:
         if self.since > MAX_RECORD:
             raise _TooLargeError
-        data = self._stream.read(min(size, 1 << 16) if size > 0 else 1 << 16)
-        self.since += len(data)
-        return data
+        data = self._rest + self._stream.read(min(size, 1 << 16) if size > 0 else 1 << 16)
+        self.since += len(data) - len(self._rest)
+        # An entity may continue in the next piece.
+        begin = data.rfind(b"&", -_LONGEST_ENTITY) if len(data) > len(self._rest) else -1
+        end = len(data) if begin < 0 or b";" in data[begin:] else begin
+        self._rest = data[end:]
+        return _ENTITY.sub(_as_number, data[:end])
+
+
+_LONGEST_ENTITY = 12
+_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]{2,8}\d?);")
+
+
+def _as_number(found: re.Match[bytes]) -> bytes:
+    """The number of a letter that HTML names: no declaration of entities is read."""
+    number = name2codepoint.get(found[1].decode())
+    return found[0] if number is None else b"&#%d;" % number
 
 
 def xml_records(
@@ -273,3 +291,54 @@ def _doi(element: Element) -> str:
             if one.get(key) == "doi" and one.text:
                 return one.text
     return ""
+
+
+_DBLP = frozenset(
+    {"article", "inproceedings", "incollection", "book", "phdthesis", "mastersthesis"}
+)  # fmt: skip
+_NO_PAPERS = frozenset({"proceedings", "www", "data"})
+
+
+class DblpXmlImporter(FileImporter):
+    """`dblp.xml`, compressed or not."""
+
+    name = "dblp-xml"
+    about = "the dump of DBLP (dblp.xml.gz)"
+    version = 1
+    suffixes = (".xml",)
+
+    def recognise_file(self, path: Path) -> bool:
+        return b"<dblp" in files.head(path, 4096)
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day = files.retrieved(path)
+        for number, element in xml_records(path, _DBLP | _NO_PAPERS, report):
+            if element.tag in _NO_PAPERS:
+                report.skip(element.tag)
+                continue
+            work = work_of(_dblp_record(element), "dblp", "dblp", day)
+            if isinstance(work, str):
+                report.bad_record(path, None, f"Record {number}: {work}")
+                continue
+            report.records += 1
+            yield work
+
+
+def _dblp_record(element: Element) -> ExportedRecord:
+    links = texts_at(element, "ee")
+    doi = next((link for link in links if "doi.org/10." in link), "")
+    people = "author" if element.find("author") is not None else "editor"
+    return ExportedRecord(
+        id=element.get("key", ""),
+        kind=element.tag,
+        title=text_at(element, "title").removesuffix("."),
+        authors=texts_at(element, people),
+        year=text_at(element, "year"),
+        container=text_at(element, "journal", "booktitle"),
+        volume=text_at(element, "volume"),
+        issue=text_at(element, "number"),
+        pages=text_at(element, "pages"),
+        publisher=text_at(element, "publisher", "school"),
+        doi=doi,
+        url=doi or next(iter(links), ""),
+    )

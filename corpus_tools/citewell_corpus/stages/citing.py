@@ -22,10 +22,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.citing import NAME, WORDS, write_part
+from citewell.corpus.citing import FOLDER as TEXT_FOLDER
+from citewell.corpus.citing import NAME, WORDS, Passage, write_full_text, write_part
 from citewell.corpus.columns import title_key
-from citewell.corpus.full_text import FOLDER as TEXT_FOLDER
-from citewell.corpus.full_text import Passage, write_full_text
 from citewell.corpus.keys import id_number
 from citewell.corpus.layout import SEGMENT, CitingUse
 from citewell.corpus.priors import Priors, coded
@@ -249,8 +248,13 @@ def gather(
         np.array([one.key for one in kept], np.uint64),
         np.cumsum([0, *lengths]).astype(np.int32),
         np.array([place[k] for one in kept for k in one.cited], np.int32),
-        _vectors(encoder, about, progress),
-        _vectors(encoder, [Query(sentence=text) for _, _, text in passages], progress),
+        _vectors(encoder.encode_topics, about, encoder.dim, progress),
+        _vectors(
+            encoder.encode_queries,
+            [Query(sentence=text) for _, _, text in passages],
+            encoder.dim,
+            progress,
+        ),
         np.array([paper for paper, _, _ in passages], np.int32),
         np.array([one for _, one, _ in passages], np.int32),
         encoder.fingerprint,
@@ -337,11 +341,16 @@ def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int
     return out
 
 
-def _vectors(encoder: Encoder, queries: Sequence[Query], progress: Progress) -> NDArray[np.int8]:
-    parts = [np.zeros((0, encoder.dim), np.int8)]
+def _vectors(
+    encode: Callable[[Sequence[Query]], NDArray[np.float32]],
+    queries: Sequence[Query],
+    dim: int,
+    progress: Progress,
+) -> NDArray[np.int8]:
+    parts = [np.zeros((0, dim), np.int8)]
     for start in range(0, len(queries), _BATCH):
         part = queries[start : start + _BATCH]
-        parts.append(coded(encoder.encode_queries(part)))
+        parts.append(coded(encode(part)))
         progress.advance(len(part))
     return np.concatenate(parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.names import CUT, family_key
 from citewell.model.titles import title_key
+from citewell.model.venues import venue_ids
 from citewell.sources import values
 from citewell_corpus.importers.bibtex import NO_PAPER, work_of
 from citewell_corpus.importers.contract import ImportReport
@@ -27,6 +29,8 @@ _ONE_PERSON = 80.0
 """Least likeness (rapidfuzz, 0-100) of two spellings of a given name."""
 _LARGE_MODELS, _FEW = 2022, 4
 """First year in which technical reports of fewer people are likely to have unnamed authors."""
+_MACRO = re.compile(r"[a-z][a-z0-9]*|(?:jour|mag|proc|pub)-[\w-]+|\w+_\w+")
+"""The name of a macro that its bibliography does not define: "biocyb", "pub-acm"."""
 AGREEING = 2
 """Number of bibliographies of different repositories that must agree on a work."""
 _YEARS_APART = 1
@@ -60,8 +64,10 @@ def agreed(path: Path, until: int, owners: dict[str, str]) -> Iterator[bytes]:
         owner = owners.setdefault(title_key(found["title"]), first)
         if found.get("arxiv") == _FILLER:
             del found["arxiv"]
-        if found.get("journal", "").startswith("http"):
-            del found["journal"]
+        for name in ("journal", "booktitle", "publisher"):
+            text = found.get(name, "")
+            if text.startswith("http") or (_MACRO.fullmatch(text) and not venue_ids(text)):
+                del found[name]
         source = CUT if found.get("authors_cut") or _is_cut_report(found) else SOURCE
         yield record_line({**found, "authors": names}, source, "" if owner == first else first)
 

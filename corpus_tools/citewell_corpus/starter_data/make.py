@@ -15,8 +15,9 @@ import msgspec
 from citewell.corpus.card import Card, card_text
 from citewell.corpus.layout import CARD, STARTER
 from citewell.corpus.library import Library
-from citewell.model.overview import VenueCount
+from citewell.model.llm import VenueCount
 from citewell.model.titles import title_key
+from citewell.model.venues import shown_venue
 from citewell.options import Options
 from citewell.options.tree import LibraryOptions
 from citewell.retrieval.attributes import venues_in
@@ -115,14 +116,13 @@ def make_card(library: Library, report: CompactReport) -> Card:
 def _counted(name: str, counts: Counter[int], newest: int) -> VenueCount:
     dated = sorted(year for year in counts if year)
     first, last = (dated[0], dated[-1]) if dated else (0, 0)
+    until = newest if newest - last < _RECENT else last
     return VenueCount(
-        venue=name.upper(),
+        venue=shown_venue(name),
         works=counts.total(),
         first=first,
         last=last,
-        missing=tuple(
-            missing_years(name, counts, first, newest if newest - last < _RECENT else last)
-        ),
+        missing=tuple(missing_years(name, counts, first, until)),
     )
 
 

@@ -211,6 +211,7 @@ def _may_be_cited_as(one: _Seen, other: _Seen) -> bool:
 _NOTE = re.compile(
     r"(?:(?:a )?(?:technical|tech|internal|progress|annual|final|project) (?:report|memo|note)"
     r"|(?:early |rough |working |unpublished )?(?:draft|manuscript|notes?|work|paper)"
+    r"|(?:ph ?d|doctoral|master s|m ?sc|diploma|bachelor s?) (?:thesis|dissertation)"
     r"|preprint|mimeo|forthcoming|untitled|no title|title|unknown|none|n a|tba|tbd|todo|xxx"
     r"|(?:to (?:be )?(?:appear|published|submitted)|accepted|submitted|in press|in prep(?:aration)?"
     r"|in submission|under (?:review|submission)|unpublished)"
@@ -241,6 +242,8 @@ _TEMPLATE = re.compile(
     r"|^semigroups of recurrences$|^minimal(?:ly)? pascal$|^the fountain of youth$"
 )
 """The titles of samples: xampl.bib, and the kits of IEEE, ACM, Springer, CVPR and NeurIPS."""
+_FRAGMENT = re.compile(r"^\s*[:;,—–-]\s|\w\?\?+\w")
+"""The end of a title that began with a macro, and a title with lost letters."""
 _UNNAMED = frozenset(
     {"unknown", "anon", "none", "na", "nn", "various", "misc", "et al", "variousauthors"}
 )
@@ -250,6 +253,8 @@ def is_sample(work: Work) -> bool:
     """True for a record of no work, even if several bibliographies agree on it."""
     title = normalise_title(work.title)
     if not title or _NOTE.fullmatch(title) or _TEMPLATE.search(title):
+        return True
+    if _FRAGMENT.search(work.title):
         return True
     if placeholder_names(work.authors):
         return True

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from citewell.documents.prose import split_sentences
+from citewell.documents.context import split_sentences
 from citewell.model.query import MARK
 from citewell_lab.datasets.contract import DataSetReading, Peek, refuse
 

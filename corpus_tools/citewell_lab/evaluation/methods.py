@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -12,14 +13,13 @@ from citewell.engine.contract import Tier
 from citewell.features.text.evidence import picks
 from citewell.options import Options
 from citewell.retrieval import registry
-from citewell_lab.evaluation.results import problem
+from citewell_lab.evaluation.results import Evaluation, Scope, Setting, problem
 from citewell_lab.evaluation.text_baselines import BASELINES as TEXT_BASELINES
 
 BASELINES = ("bm25", "dense")
 """Retrievers that papers compare with, alone and fused."""
 RANKERS = ("ranker",)
 LATER: dict[str, tuple[str, Any]] = {
-    "rules": ("retrieval.reformulate", "none"),
     "cross-encoder": ("retrieval.cross_encoder", ""),
     "llm-queries": ("llm.reformulate", False),
     "llm-order": ("llm.rerank", "none"),
@@ -114,26 +114,17 @@ def known(options: Options) -> dict[str, SearchMethod]:
     """Every method by name that these settings allow."""
     off = ranker_off(options)
     both = _switched(options, BASELINES)
-    rrf = ("retrieval.fusion", "rrf")
     methods = [
         SearchMethod("bm25", "BM25 alone", _only(options, "bm25")),
         SearchMethod("dense", "Dense vectors alone", _only(options, "dense")),
-        SearchMethod("rrf", "BM25 and dense, reciprocal rank fusion", (*both, rrf, *off)),
-        SearchMethod(
-            "max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)
-        ),
+        SearchMethod("rrf", "BM25 and dense, reciprocal rank fusion", (*both, *off)),
         SearchMethod("pipeline", "Citewell as it is set"),
         SearchMethod("full", "Citewell with the time of an explicit act", tier="full"),
         _deep("deep", "Citewell with all that an explicit act asks", (), options),
     ]
     methods += [SearchMethod(name, text, baseline=name) for name, text in TEXT_BASELINES.items()]
     if off:
-        methods.insert(4, SearchMethod("ranker", "BM25, dense and the ranker", both))
-    methods.append(
-        SearchMethod(
-            "rules", "Citewell, other queries by rules too", (("retrieval.reformulate", "rules"),)
-        )
-    )
+        methods.insert(3, SearchMethod("ranker", "BM25, dense and the ranker", both))
     methods += _model_methods(options)
     for name, needed in _switches(options).items():
         if needed:
@@ -154,16 +145,10 @@ def _model_methods(options: Options) -> list[SearchMethod]:
         return []
     settings = (("llm.rerank", "none"), ("llm.reformulate", True))
     listwise = (("llm.rerank", "listwise"), ("llm.reformulate", False))
-    pointwise = (("llm.rerank", "pointwise"), ("llm.reformulate", False))
     all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
-    rules = (*BARE, ("retrieval.reformulate", "rules"))
     return [
-        SearchMethod("deep-rules", "Without the model, other queries by rules too", rules, "deep"),
         SearchMethod("llm-queries", "The model's other queries too", settings, "deep"),
         SearchMethod("llm-listwise", "The model orders the head in one request", listwise, "deep"),
-        SearchMethod(
-            "llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"
-        ),
         SearchMethod("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),
         SearchMethod(
             "llm-all", "Other queries, an order and a pick", all_of_it, "deep", picks=True
@@ -258,13 +243,6 @@ def without(part: str, options: Options) -> SearchMethod:
     return SearchMethod(f"without-{part}", f"Citewell without {part}{also}", changes)
 
 
-def with_fusion(name: str) -> SearchMethod:
-    """Citewell as it is set, the lists fused in another way."""
-    return SearchMethod(
-        f"fusion-{name}", f"Citewell with {name} fusion", (("retrieval.fusion", name),)
-    )
-
-
 def distinct(methods: Sequence[SearchMethod], options: Options) -> list[SearchMethod]:
     """The methods whose settings differ, in their order; of equal ones the first name stays.
 
@@ -278,3 +256,67 @@ def distinct(methods: Sequence[SearchMethod], options: Options) -> list[SearchMe
             seen.append(what)
             out.append(method)
     return out
+
+
+# The plan of an evaluation, and the tables of its report.
+
+
+class EvaluationPlan(Struct, frozen=True, kw_only=True):
+    """The selection and the setting of the questions."""
+
+    methods: tuple[SearchMethod, ...]
+    settings: tuple[Setting, ...] = ("cold", "warm")
+    depth: int = 100
+    limit: int | None = None
+    """Sample this many answerable questions at random, and the others in proportion."""
+    seed: int = 0
+    jobs: int = 1
+    latency_calls: int = 100
+    threshold: float | None = None
+    """The threshold of `fill` that is measured beside the fixed ones; default: the setting's."""
+    compare: tuple[tuple[str, str], ...] = ()
+    """Pairs of methods, or of `method:setting`; empty: the last method against the others."""
+    misses: int = 20
+    finds: int = 5
+    abstain: bool = True
+    """Also ask what the library cannot answer, of methods that state a confidence."""
+
+
+# The tables of figures that a report shows: over which answers, averaged how.
+
+Mean = Literal["by_question", "by_paper"]
+
+
+class FigureTable(msgspec.Struct, frozen=True):
+    """One table of figures."""
+
+    scope: Scope
+    mean: Mean
+    title: str
+
+
+_OF_SCOPE: dict[Scope, str] = {
+    "past": "Without papers newer than the citing paper",
+    "group": "With the other papers of the same citation counted as right",
+    "citation": "Citations of several papers, each answered as a set",
+}
+
+
+def figure_tables(evaluation: Evaluation, *, brief: bool = False) -> Iterator[FigureTable]:
+    """The tables that this evaluation has figures for, the main one first.
+
+    `brief`: in the words of an author, without the answers that the library lacks.
+    """
+    first = (
+        "citation whose paper is in the library" if brief else "question (answers in the library)"
+    )
+    yield FigureTable("library", "by_question", f"Per {first}")
+    held = [item for item in evaluation.items if item.held]
+    if 1 < len({item.paper for item in held}) < len(held):
+        yield FigureTable("library", "by_paper", "Per citing paper")
+    if not brief and any(item.held < item.answers for item in evaluation.items):
+        title = "All answers, including those not in the library"
+        yield FigureTable("all", "by_question", title)
+    for scope, title in _OF_SCOPE.items():
+        if any(run.figure("mrr", scope) for run in evaluation.runs):
+            yield FigureTable(scope, "by_question", title)

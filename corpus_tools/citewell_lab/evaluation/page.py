@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from citewell.features.checking.page import POLICY
 from citewell_lab.evaluation import svg
-from citewell_lab.evaluation.plan import FigureTable, figure_tables
+from citewell_lab.evaluation.methods import FigureTable, figure_tables
 from citewell_lab.evaluation.results import (
     Evaluation,
     MethodComparison,

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from citewell_lab.evaluation.plan import FigureTable, figure_tables
+from citewell_lab.evaluation.methods import FigureTable, figure_tables
 from citewell_lab.evaluation.results import Evaluation, MethodComparison, MethodRun
 from citewell_lab.evaluation.scoring import metric_names
 from citewell_lab.evaluation.statistics import Estimate

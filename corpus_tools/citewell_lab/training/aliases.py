@@ -32,8 +32,7 @@ from citewell.model.languages import STOPWORDS
 from citewell.model.names import parse_author
 from citewell.model.query import MARK, OTHER
 from citewell.verification.likeness import are_versions
-from citewell_lab.training.data import CORPORA, read_jsonl
-from citewell_lab.training.split import is_tuning
+from citewell_lab.training.data import CORPORA, is_tuning, read_jsonl
 
 Facts = tuple[str, Author]
 """The title of a work and its first author."""

@@ -32,9 +32,8 @@ from citewell.ranking.named import named
 from citewell.ranking.trees import Trees
 from citewell_lab.evaluation.results import Setting
 from citewell_lab.evaluation.runner import query_for
-from citewell_lab.training.data import open_library
+from citewell_lab.training.data import fraction, open_library
 from citewell_lab.training.figures import ridge_logistic, tuning_citations
-from citewell_lab.training.split import fraction
 
 KEPT = 60
 """First papers of a list that short lists are cut from."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import zstandard
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
-from citewell.model import CitingPaper, Query
+from citewell.model import CitingPaper, Query, Question
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 
@@ -157,3 +158,59 @@ def as_query(context: CitationContext) -> Query:
         after=(context.after,) if context.after else (),
         paper=CitingPaper(title=context.title),
     )
+
+
+# The split: the papers that train, tune and test, stated only here.
+
+Part = Literal["train", "valid", "test"]
+Role = Literal["encoder", "head", "tune"]
+
+SALT = "citewell-split-1"
+TRAIN_REPOSITORIES = frozenset({"Pinafore/publications"})
+NEWER_SOURCES = frozenset({"github-tex2", "deepscholar-bench"})
+"""Data sets of `contexts_train2` with papers' own LaTeX."""
+UNREAD_SHARE, TUNING_SHARE = 0.3, 0.25
+
+
+def fraction(name: str, salt: str = SALT) -> float:
+    """A number in [0, 1) that depends on the name alone."""
+    digest = hashlib.sha256(f"{salt}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def dev_part(repository: str) -> Part:
+    """Part of a repository of `contexts/dev`: a quarter trains, a quarter tunes, half tests."""
+    if repository in TRAIN_REPOSITORIES:
+        return "train"
+    place = fraction(repository)
+    return "test" if place < 0.5 else "valid" if place < 0.75 else "train"
+
+
+def citation_part(question: Question) -> Part:
+    """Part of a citation of `contexts/dev`."""
+    repository = next(tag[11:] for tag in question.tags if tag.startswith("repository:"))
+    return dev_part(repository)
+
+
+def question_part(qid: str) -> Part:
+    """Part of a literature-search question (AutoScholar, SPARBench): a third each."""
+    place = fraction(qid)
+    return "test" if place < 1 / 3 else "valid" if place < 2 / 3 else "train"
+
+
+def role_of(paper: str, origin: str, form: str) -> Role:
+    """The role of a training paper: it trains the encoder or the ranker, or it tunes.
+
+    The encoder's scores of a citation that it has read are too good: 30% of the newer LaTeX
+    sources are kept from it, three quarters of which teach the ranker.
+    """
+    newer = origin in NEWER_SOURCES and form == "latex"
+    if not newer or fraction(paper, "citewell-tune-1") >= UNREAD_SHARE:
+        return "encoder"
+    return "tune" if fraction(paper, "citewell-calibrate-1") < TUNING_SHARE else "head"
+
+
+def is_tuning(record: dict[str, Any]) -> bool:
+    """Whether the citing paper of a record of a contexts file tunes."""
+    form = record.get("format") or "latex"
+    return role_of(paper_of(record), record.get("source_dataset") or "dev", form) == "tune"

@@ -18,10 +18,9 @@ from citewell.model import Question
 from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_lab.datasets import open_data
-from citewell_lab.training.data import context_of, read_jsonl
+from citewell_lab.training.data import citation_part, context_of, is_tuning, read_jsonl
 from citewell_lab.training.priors import paper_key
 from citewell_lab.training.questions import CandidateTable
-from citewell_lab.training.split import citation_part, is_tuning
 
 CUTS = (1, 5, 10, 20, 100)
 RESAMPLES = 2000

@@ -37,9 +37,8 @@ from citewell.usecases.explore.passes import explore
 from citewell_lab.datasets import open_data
 from citewell_lab.evaluation.matching import Gold
 from citewell_lab.evaluation.scoring import set_scores
-from citewell_lab.training.data import open_library
+from citewell_lab.training.data import fraction, open_library, question_part
 from citewell_lab.training.head import logistic
-from citewell_lab.training.split import fraction, question_part
 
 JUDGED = 200
 """First papers after each pass that teach."""

@@ -10,8 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from citewell_lab.training.data import CitationContext, fold_title, read_jsonl
-from citewell_lab.training.split import Role, dev_part, role_of
+from citewell_lab.training.data import (
+    CitationContext,
+    Role,
+    dev_part,
+    fold_title,
+    read_jsonl,
+    role_of,
+)
 from citewell_lab.training.works import Works, matched_contexts
 
 SHARED_GOLDS = 6

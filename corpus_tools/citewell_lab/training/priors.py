@@ -16,9 +16,8 @@ from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query
 from citewell.retrieval.encoders.citation import CitationEncoder
 from citewell.retrieval.passages import PassageWords, gather_passages
-from citewell_lab.training.data import CitationContext, read_jsonl
+from citewell_lab.training.data import CitationContext, fraction, read_jsonl
 from citewell_lab.training.pairs import Citations, weight
-from citewell_lab.training.split import fraction
 from citewell_lab.training.works import Works
 
 PASSAGES_PER_PAPER = 8

@@ -18,13 +18,15 @@ from citewell_lab.datasets.contexts import CitingPassage, by_sentence, neighbour
 from citewell_lab.training.data import (
     CitationContext,
     as_query,
+    dev_part,
     fold_title,
+    fraction,
+    question_part,
     read_contexts,
     read_jsonl,
 )
 from citewell_lab.training.pairs import CONTEXTS, Citations, role
 from citewell_lab.training.priors import paper_key
-from citewell_lab.training.split import dev_part, fraction, question_part
 from citewell_lab.training.world import World
 
 PER_GOLD, PER_PAPER = 6, 100

@@ -31,9 +31,8 @@ from citewell.ranking.features import FeatureInputs
 from citewell.ranking.learned import WEIGHTS, LearnedRanker, same_citation
 from citewell_lab.datasets import open_data
 from citewell_lab.evaluation.matching import Gold
-from citewell_lab.training.data import open_library
+from citewell_lab.training.data import citation_part, fraction, open_library
 from citewell_lab.training.figures import by_paper, gains, tuning_citations
-from citewell_lab.training.split import citation_part, fraction
 
 FOLDS = 5
 GRID = tuple(itertools.product((0.0, 1.0, 2.0, 3.0, 4.0, 6.0), (0.0, 4.0, 8.0, 12.0, 16.0, 20.0)))

@@ -36,9 +36,8 @@ from citewell.ranking.typed_features import FALLING, FIRST, NAMES, RISING, TITLE
 from citewell.retrieval.opening import ALIASES
 from citewell_lab.datasets import open_data
 from citewell_lab.datasets.typed import KINDS, TAG, typed_questions
-from citewell_lab.training.data import open_library
+from citewell_lab.training.data import citation_part, fraction, open_library
 from citewell_lab.training.figures import ridge_logistic, tuning_citations
-from citewell_lab.training.split import citation_part, fraction
 
 WAYS = (
     ("alone", "cold"), ("alone", "warm"), ("sentence", "cold"), ("sentence", "warm"),

@@ -5,7 +5,7 @@ Above evaluation, whose questions, statistics and figures it uses; beneath the c
 
 from typing import Literal, get_args
 
-Tunable = Literal["pick", "rank", "judge"]
+Tunable = Literal["pick", "rank"]
 TUNABLE: tuple[Tunable, ...] = get_args(Tunable)
 """Programs whose right answer the citations of papers say. Of `verify` nothing says it."""
 Optimizer = Literal["bootstrap", "mipro", "gepa"]

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from citewell.llm.assistant import LanguageModel
 from citewell.model import Problem
-from citewell.model.cancel import Cancel
 from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
 from citewell_lab.tuning import Tunable
@@ -188,9 +187,6 @@ def _ask(
         order = (place, *(p for p in before if p != place))
         return rank_of(order, example.right), place, picked.usage, picked.problem
     head = example.works[: model.options.rerank_depth]
-    if program == "rank":
-        ranked = model.rank(example.query, head)
-    else:
-        ranked = model.judge(example.query, head, Cancel())
+    ranked = model.rank(example.query, head)
     order = (*(ranked.order or before[: len(head)]), *before[len(head) :])
     return rank_of(order, example.right), -1, ranked.usage, ranked.problem

@@ -32,8 +32,6 @@ from citewell_lab.tuning.metric import rank_of
 if TYPE_CHECKING:
     from citewell.llm.programs import Program
 
-JUDGED = 3
-"""Papers of one passage that `judge` is asked about: the right one, and those above it."""
 _LOUD = ("dspy", "gepa", "optuna")
 
 
@@ -71,7 +69,7 @@ def optimize(
             )
         )
     program: Any = module.name
-    shown = [one for example in train for one in shown_of(program, example)]
+    shown = [shown_of(program, example) for example in train]
     try:
         with _quiet(), model.context():
             made = _RUN[optimizer](module, shown, metric_of(program), effort, seed, model)
@@ -89,23 +87,12 @@ def optimize(
     return made
 
 
-def shown_of(program: Tunable, example: TuningExample) -> list[Any]:
-    """The `dspy.Example`s of one of ours, with the right answer."""
+def shown_of(program: Tunable, example: TuningExample) -> Any:
+    """The `dspy.Example` of one of ours, with the right answer."""
     import dspy
 
     passage = passage_of(example.query)
     lines = [candidate_of(work, 0) for work in example.works]
-    if program == "judge":
-        wrong = [place for place in range(len(lines)) if place not in example.right]
-        places = (example.right[0], *wrong[: JUDGED - 1])
-        return [
-            dspy.Example(
-                passage=passage,
-                paper=lines[place],
-                fits="yes" if place in example.right else "no",
-            ).with_inputs("passage", "paper")
-            for place in places
-        ]
     right = example.right[0]
     if program == "pick":
         answer: dict[str, object] = {
@@ -116,7 +103,7 @@ def shown_of(program: Tunable, example: TuningExample) -> list[Any]:
         others = [place for place in range(len(lines)) if place not in example.right]
         answer = {"order": [str(place + 1) for place in (*example.right, *others)]}
     shown = dspy.Example(passage=passage, candidates=lines, right=list(example.right), **answer)
-    return [shown.with_inputs("passage", "candidates")]
+    return shown.with_inputs("passage", "candidates")
 
 
 def metric_of(program: Tunable) -> Callable[..., Any]:
@@ -124,9 +111,7 @@ def metric_of(program: Tunable) -> Callable[..., Any]:
     rank, and as a demonstration only an order that begins with it."""
 
     def metric(gold: Any, prediction: Any, trace: Any = None, *rest: Any) -> Any:
-        if program == "judge":
-            value = float(str(getattr(prediction, "fits", "")).strip().lower() == gold.fits)
-        elif program == "pick":
+        if program == "pick":
             number = texts.choice(getattr(prediction, "choice", None), len(gold.candidates))
             value = float(bool(number) and number - 1 in gold.right)  # type: ignore[operator]
         else:
@@ -150,8 +135,6 @@ def _feedback_of(program: Tunable) -> Callable[..., Any]:
         score = plain(gold, prediction)
         if score == 1.0:
             words = "Right."
-        elif program == "judge":
-            words = f"Wrong: the answer is {gold.fits}."
         else:
             number = gold.right[0] + 1
             words = f"The author cited [{number}] {gold.candidates[number - 1]}"

@@ -16,7 +16,7 @@ import msgspec
 
 from citewell.model.feedback import Event
 
-_PROGRAM = re.compile(r"\b(pick|rank|judge|verify|reformulate)@([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
+_PROGRAM = re.compile(r"\b(pick|rank|verify|reformulate)@([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
 _Z = 1.959964
 """Normal quantile of a 95% interval."""
 

@@ -28,7 +28,7 @@ from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
-    from citewell.model.overview import Overview
+    from citewell.model.llm import Overview
     from citewell.options import Options
     from citewell.usecases.explore.contract import (
         Exploration,

@@ -108,7 +108,7 @@ def forbid(ctx: click.Context, names: tuple[str, ...]) -> None:
 
 
 def _remember(session: Session, values: dict[str, Any]) -> None:
-    from citewell.options.remember import remember, user_file_in_use
+    from citewell.options.merge import remember, user_file_in_use
 
     path = user_file_in_use(session.config)
     if "contact" in values:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from citewell.corpus.layout import CARD
+from citewell.corpus.layout import CARD, STARTER
 from citewell.model import Problem
-from citewell.model.overview import LibraryCoverage, VenueCount
+from citewell.model.llm import LibraryCoverage, VenueCount
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library
@@ -20,6 +21,20 @@ _LISTED = 8
 """Number of venues that a summary names."""
 _LARGEST = 30
 """Number of venues whose missing years are listed."""
+
+
+SHARES = {
+    "computing": 64,
+    "mathematics and engineering": 14,
+    "physics and astronomy": 14,
+    "neuroscience and psychology": 12,
+    "earth and climate": 12,
+    "biology and medicine": 12,
+    "chemistry and materials": 10,
+    "economics and politics": 9,
+}
+"""Percentages of the references of public theses that the starter holds, by field, measured by
+`tests/bench/fields_bench.py`."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +91,16 @@ def not_held(library: Library) -> Problem | None:
     return Problem("not-held", message + card.summary, hint, path=str(library.path))
 
 
+def not_known(words: Sequence[str]) -> Problem:
+    """The reason why what a search found is probably not what was asked for."""
+    message = f"No work in the library has {', '.join(f'“{word}”' for word in words[:3])}."
+    hint = (
+        "`citewell find --online` asks the sources that you allow; `citewell library fetch --for "
+        "PAPER` fetches the literature of a paper."
+    )
+    return Problem("not-held", message, hint)
+
+
 def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
     """The coverage of the library and those below it, from the top."""
     found: list[LibraryCoverage] = []
@@ -93,6 +118,7 @@ def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
                     last=card.last,
                     years=card.years,
                     venues=card.venues[:_LARGEST],
+                    fields=SHARES if card.name == STARTER else {},
                 )
             )
         one = one.below
@@ -113,10 +139,19 @@ def _counted(library: Library) -> LibraryCoverage:
     return LibraryCoverage(
         name=library.path.name,
         works=library.manifest.works,
+        created=library.manifest.created[:10],
         first=min(dated, default=0),
         last=max(dated, default=0),
         years={str(year): count for year, count in dated.items()},
     )
+
+
+def shares_in_words(fields: Mapping[str, int]) -> str:
+    """The shares by field, and the command that fetches the literature of others; empty without
+    shares."""
+    shares = ", ".join(f"{field} {share}%" for field, share in fields.items())
+    hint = "of references; `citewell library fetch --for PAPER` fetches what a paper needs"
+    return f"{shares} {hint}" if shares else ""
 
 
 def missing_years(card: Card) -> str:

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.arrays import distinct
-from citewell.corpus.compact.columns import CompactColumns
-from citewell.corpus.contract import SegmentView
-from citewell.corpus.errors import unreadable_index
+from citewell.corpus.compact.catalogue import CompactColumns
+from citewell.corpus.errors import SegmentView, unreadable_index
 from citewell.model import Work
 from citewell.model.names import family_key
 from citewell.model.titles import fold_name, normalise_title

@@ -17,14 +17,13 @@ from citewell.corpus.catalogue import Catalogue, Record
 from citewell.corpus.citing import CitingPart
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.compact.catalogue import CompactCatalogue
-from citewell.corpus.contract import SegmentView
-from citewell.corpus.errors import LibraryError, library_error
+from citewell.corpus.errors import LibraryError, SegmentView, library_error
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.identifiers import arxiv_id, arxiv_ids, dois_of, normalise_doi
 from citewell.model.names import family_key
-from citewell.model.system.closing import Closing
+from citewell.model.system.files import Closing
 from citewell.model.titles import title_key
 
 # Works of one library that another one has too: by title, and first author or year.

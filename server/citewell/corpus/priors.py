@@ -84,8 +84,8 @@ def coded(vectors: NDArray[np.float32], levels: int = 127) -> NDArray[np.int8]:
 def joined(parts: Sequence[Priors]) -> Priors:
     """The parts joined into one; they must have one encoder.
 
-    A paper counts as cited as often as any part says. For a citing paper in several parts, the
-    longest list counts, and the passages of the last part.
+    A paper counts as cited as often as any part says. A citing paper in several parts cites what
+    any of them lists. Its passages about a paper are those of the last part that has any.
     """
     if len(parts) == 1:
         return parts[0]
@@ -94,42 +94,46 @@ def joined(parts: Sequence[Priors]) -> Priors:
     citations = np.full(len(key), -1.0, np.float16)
     for part, number in zip(parts, numbers, strict=True):
         citations[number] = np.maximum(citations[number], part.citations)
-    # Every list of every part in sequence; the longest of each citing paper is kept.
-    list_key = np.concatenate([part.list_key for part in parts])
-    length = np.concatenate([np.diff(part.list_starts) for part in parts]).astype(np.int64)
-    begin = np.cumsum(length) - length
-    cited = np.concatenate(
-        [number[part.list_cited] for part, number in zip(parts, numbers, strict=True)]
+    list_key, list_of = np.unique(
+        np.concatenate([part.list_key for part in parts]), return_inverse=True
     )
-    order = np.lexsort((-length, list_key))
-    kept_key, first = np.unique(list_key[order], return_index=True)
-    kept = order[first]
-    ends = np.cumsum(length[kept])
-    total = int(ends[-1]) if len(ends) else 0
-    place = np.arange(total) + np.repeat(begin[kept] - (ends - length[kept]), length[kept])
-    # A passage stays with the last part that has its citing paper.
-    of_list = np.searchsorted(kept_key, list_key)
-    owner = np.repeat(np.arange(len(parts)), [len(part.list_key) for part in parts])
-    last = np.zeros(len(kept_key), np.int64)
-    np.maximum.at(last, of_list, owner)
-    base = np.cumsum([0] + [len(part.list_key) for part in parts[:-1]])
-    passage_list = np.concatenate(
-        [part.passage_list + start for part, start in zip(parts, base, strict=True)]
-    ).astype(np.int64)
-    stays = owner[passage_list] == last[of_list[passage_list]]
-    passage_cited = np.concatenate(
-        [number[part.passage_cited] for part, number in zip(parts, numbers, strict=True)]
+    lists = np.split(list_of, np.cumsum([len(part.list_key) for part in parts])[:-1])
+    list_vectors = np.zeros((len(list_key), parts[0].list_vectors.shape[1]), np.int8)
+    for part, own in zip(parts, lists, strict=True):
+        filled = part.list_vectors.any(axis=1)
+        list_vectors[own[filled]] = part.list_vectors[filled]
+    # A citing and a cited paper as one number: citing * width + cited.
+    width = max(len(key), 1)
+    cited = np.unique(
+        np.concatenate(
+            [
+                np.repeat(own, np.diff(part.list_starts)) * width + number[part.list_cited]
+                for part, own, number in zip(parts, lists, numbers, strict=True)
+            ]
+        )
     )
+    lengths = np.bincount(cited // width, minlength=len(list_key))
+    passages = [
+        own[part.passage_list] * width + number[part.passage_cited]
+        for part, own, number in zip(parts, lists, numbers, strict=True)
+    ]
+    stays = [
+        ~np.isin(own, np.concatenate(passages[n + 1 :] or [np.zeros(0, np.int64)]))
+        for n, own in enumerate(passages)
+    ]
+    passage = np.concatenate([own[kept] for own, kept in zip(passages, stays, strict=True)])
     return Priors(
         key,
         citations,
-        kept_key,
-        np.concatenate([np.zeros(1, np.int64), ends]).astype(np.int32),
-        cited[place].astype(np.int32),
-        np.concatenate([part.list_vectors for part in parts])[kept],
-        np.concatenate([part.passage_vectors for part in parts])[stays],
-        passage_cited[stays].astype(np.int32),
-        of_list[passage_list[stays]].astype(np.int32),
+        list_key,
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
+        (cited % width).astype(np.int32),
+        list_vectors,
+        np.concatenate(
+            [part.passage_vectors[kept] for part, kept in zip(parts, stays, strict=True)]
+        ),
+        (passage % width).astype(np.int32),
+        (passage // width).astype(np.int32),
         parts[0].encoder,
     )
 

@@ -1,8 +1,7 @@
 """The position of each paper in its proceedings: volume, number and pages.
 
 The numbers of all papers show whether a volume is complete. Reading thousands of records for that
-takes most of a second, so each segment stores the numbers as columns. For a library built without
-them, they are read from its records.
+takes most of a second, so each segment stores the numbers as columns.
 """
 
 from __future__ import annotations
@@ -65,17 +64,6 @@ class Numbered(Protocol):
     def doi(self) -> str: ...
     @property
     def same_as(self) -> tuple[str, ...]: ...
-
-
-class _VolumeRecord(msgspec.Struct, frozen=True):
-    """The needed fields of a stored record; decoding skips all others."""
-
-    id: str
-    venue: str = ""
-    booktitle: str = ""
-    pages: str = ""
-    doi: str = ""
-    same_as: tuple[str, ...] = ()
 
 
 class Volumes(msgspec.Struct, frozen=True):
@@ -190,10 +178,10 @@ class VolumesBuilder:
 
 
 class LibraryPlaces:
-    """The positions of a library's papers: from its columns, or else from its records."""
+    """The positions of a library's papers. Damaged columns hold no position: no volume is then
+    known as complete."""
 
     def __init__(self, library: Library) -> None:
-        self._library = library
         self._parts: list[Volumes] | None = None
         views = library.whole_segments
         if all(built == {"format": FORMAT} for built in library.indexes(NAME)):
@@ -206,7 +194,7 @@ class LibraryPlaces:
     def take(self, rows: NDArray[np.int64]) -> Volumes:
         """The positions of the papers in these rows, which must be ascending."""
         if self._parts is None:
-            return places_of(self._library.records(rows.tolist(), _VolumeRecord))
+            return places_of(())
         bounds = [*np.searchsorted(rows, self._bases).tolist(), len(rows)]
         pieces = [
             part.take(rows[begin:end] - base)

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from citewell.documents.pdf.layout import is_reference_heading
-from citewell.documents.pdf.read import broken_document, large_document, no_office_package
+from citewell.documents.pdf.read import problem_of
 from citewell.documents.textfile import file_error
 from citewell.model import Problem
+from citewell.model.installing import install_command
 
 SUFFIXES = {".docx": "docx", ".odt": "odfdo"}
 """The package that reads each file type."""
@@ -30,7 +31,7 @@ def reference_text(path: Path) -> str | Problem:
     heading begins a list. Otherwise the problem with the document."""
     package = SUFFIXES[path.suffix.lower()]
     if find_spec(package) is None:
-        return no_office_package(path)
+        return problem_of(path, "office-missing", command=install_command("office"))
     try:
         if problem := _refused(path):
             return problem
@@ -39,7 +40,7 @@ def reference_text(path: Path) -> str | Problem:
         return file_error(error, path, "read").problem
     except Exception as error:
         # The libraries let the exceptions of their parsers through.
-        return broken_document(path, type(error).__name__)
+        return problem_of(path, "office-broken", reason=type(error).__name__)
     begins = [n for n, (text, _) in enumerate(paragraphs) if is_reference_heading(text.strip())]
     listed = paragraphs[begins[-1] + 1 :] if begins else paragraphs
     if begins:
@@ -53,10 +54,11 @@ def _refused(path: Path) -> Problem | None:
         with zipfile.ZipFile(path) as archive:
             size = sum(part.file_size for part in archive.infolist())
     except zipfile.BadZipFile:
-        return broken_document(path, "it is no archive")
+        return problem_of(path, "office-broken", reason="it is no archive")
     if size <= MAX_UNPACKED:
         return None
-    return large_document(path, size // 1_000_000, MAX_UNPACKED // 1_000_000)
+    megabytes, most = size // 1_000_000, MAX_UNPACKED // 1_000_000
+    return problem_of(path, "office-large", megabytes=megabytes, most=most)
 
 
 def _docx(path: Path) -> list[tuple[str, bool]]:

@@ -18,7 +18,7 @@ import msgspec
 
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import ACCEPTED, LOCK
-from citewell.engine.command_line import command_line, worker_environment
+from citewell.engine.processes import command_line, worker_environment
 from citewell.engine.which_library import (
     ACCEPTED_LIBRARY,
     accepted_library,

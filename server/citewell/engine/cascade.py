@@ -230,8 +230,7 @@ class Cascade:
         `timings`. Raises `Cancelled`, and `CitewellError` when the library cannot be read.
         """
         begin = time.perf_counter()
-        options = self._options.retrieval
-        fused = fuse(lists, options.fusion, options.rrf_k)
+        fused = fuse(lists)
         unwanted = self._unwanted(query)
         if len(unwanted):
             fused = _without(fused, unwanted)

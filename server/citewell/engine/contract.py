@@ -11,8 +11,15 @@ from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.model.feedback import Feedback
-from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported
-from citewell.model.overview import LibraryCoverage, Summary
+from citewell.model.llm import (
+    Budget,
+    Interpreted,
+    LibraryCoverage,
+    Picked,
+    SuggestedQueries,
+    Summary,
+    Supported,
+)
 from citewell.model.query import CitingPaper, Direction
 
 Tier = Literal["fast", "full", "deep"]

@@ -21,6 +21,8 @@ from citewell.ranking.cross_encoder import NAME, Moved, PairModel, rerank
 from citewell.ranking.pair_models import load_pair_model
 
 CLOSING_SECONDS = 10.0
+DEPTH = 30
+"""Number of papers that the model reads."""
 
 
 class CrossEncoderAnswer(msgspec.Struct, frozen=True):
@@ -52,7 +54,7 @@ class CrossEncoderStage:
     ) -> None:
         self._name = options.cross_encoder
         self._seconds = options.cross_encoder_ms / 1e3
-        self.papers = options.cross_encoder_depth
+        self.papers = DEPTH
         """Number of first papers that it reads."""
         self._runner = Runner()
         self._reading = 0
@@ -122,8 +124,8 @@ class CrossEncoderStage:
             return Problem(
                 "reranker-late",
                 f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",
-                "The list is not reranked; raise `retrieval.cross_encoder_ms`, lower "
-                "`retrieval.cross_encoder_depth`, or choose a smaller model.",
+                "The list is not reranked; raise `retrieval.cross_encoder_ms`, or choose a smaller "
+                "model.",
             )
         if first.code == "retriever-failed":
             return Problem(

@@ -25,10 +25,10 @@ from citewell.model.llm import (
     Interpreted,
     Picked,
     SuggestedQueries,
+    Summary,
     Supported,
     Usage,
 )
-from citewell.model.overview import Summary
 from citewell.options.online import LlmOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved
@@ -151,13 +151,7 @@ class LlmStage:
         if len(head) < 2:
             return CrossEncoderAnswer(ordering)
         begin = time.perf_counter()
-
-        def ask(own: Cancel) -> ModelOrder:
-            if self._options.rerank == "pointwise":
-                return self._model.judge(query, head, own)
-            return self._model.rank(query, head, own)
-
-        ranked = self._ask(ask, ModelOrder, cancel)
+        ranked = self._ask(lambda own: self._model.rank(query, head, own), ModelOrder, cancel)
         spent = (time.perf_counter() - begin) * 1e3
         if not ranked.order:
             return CrossEncoderAnswer(ordering, (), ranked.problem, spent, NAME)

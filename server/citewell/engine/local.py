@@ -28,12 +28,11 @@ from citewell.engine.contract import (
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
-from citewell.engine.lookup import LookUp, Relations
+from citewell.engine.lookup import LookUp, PaperGroups, Relations
 from citewell.engine.online import OFF, Online, shared
 from citewell.engine.online_search import OnlineSearch, SourceSearch
-from citewell.engine.paper_groups import PaperGroups
-from citewell.engine.process_memory import rss_mb
-from citewell.engine.query_preprocessor import QueryExpansion, QueryPreprocessor
+from citewell.engine.processes import rss_mb
+from citewell.engine.query_preprocessor import QueryPreprocessor
 from citewell.engine.retrievers import LateRetriever, Opened, open_retrievers
 from citewell.engine.search import Finder, Search
 from citewell.engine.signals import LibraryAuthority, LibrarySignals
@@ -42,8 +41,15 @@ from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Claim
 from citewell.model.feedback import Feedback
-from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported, Usage
-from citewell.model.overview import Summary
+from citewell.model.llm import (
+    Budget,
+    Interpreted,
+    Picked,
+    SuggestedQueries,
+    Summary,
+    Supported,
+    Usage,
+)
 from citewell.model.query import CitingPaper, Direction
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
@@ -183,8 +189,8 @@ class LocalEngine:
                 reader=reader,
                 llm_stage=llm_stage,
             )
-            others = QueryExpansion(options, self._signals, llm_stage)
-            search = Search(options.retrieval, opened, others, cascade, first_seconds)
+            writer = llm_stage if options.llm.reformulate else None
+            search = Search(options.retrieval, opened, writer, cascade, first_seconds)
         self._finder = Finder(
             search,
             library,

@@ -9,7 +9,7 @@ import msgspec
 from citewell.documents.pdf.reader import PdfReader
 from citewell.model import Problem
 from citewell.model.pdf import PdfPaper
-from citewell.model.system.closing import Closing
+from citewell.model.system.files import Closing
 from citewell.options.tree import PdfOptions
 
 

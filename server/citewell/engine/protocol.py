@@ -32,8 +32,7 @@ from citewell.engine.contract import (
 )
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported
-from citewell.model.overview import Summary
+from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Summary, Supported
 from citewell.options import Options
 from citewell.sources.contract import Outcome
 

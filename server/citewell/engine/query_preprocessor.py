@@ -25,7 +25,6 @@ from citewell.engine.threads import BackgroundLoad
 from citewell.model import Author, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import Understood
-from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.encoders.citation import WEIGHTS
 from citewell.retrieval.library_names import LibraryNames
@@ -43,7 +42,6 @@ from citewell.retrieval.structure import (
     structured,
     with_conditions,
 )
-from citewell.retrieval.understand import variants
 from citewell.retrieval.word_completion import (
     LAST_WORD,
     MOST_PAPERS,
@@ -59,6 +57,8 @@ if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
 
 _WORD = re.compile(r"[^\W\d_]+")
+SHORT = 3
+"""Letters of a word that is too short to be missed."""
 
 
 class QueryPreprocessor:
@@ -148,6 +148,16 @@ class QueryPreprocessor:
     def _is_known(self, word: str) -> bool:
         """Whether a word is a name, or several titles contain it."""
         return self._titles(word) > RARE or self._is_name(word) or self._names.is_system(word)
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words that no work, author or name of the library has."""
+        words = [word for word in _WORD.findall(text) if len(word) > SHORT]
+        return [
+            word
+            for word in words
+            if not (self._titles(word) or self._names.papers_on(word) or self._names.surname(word))
+            and not (self._is_name(word) or self._names.is_system(word))
+        ]
 
     def _titles(self, word: str) -> int:
         return int(self._counts([word_hash(word.lower())])[0])
@@ -291,13 +301,9 @@ def _parts(library: Library) -> Iterator[tuple[Library, range]]:
         part, begin = part.below, end
 
 
-# Further queries for the same place: by rules, by the language model, or none, according to the
-# settings.
+# Further queries for the same place, written by the language model if the settings allow it.
 #
 # Each is retrieved like the author's own, into separate lists ("bm25~1"), and all are fused.
-
-_TOO_LITTLE = 1.0
-"""Share of the titles for every word of a library without columns: no word is specific."""
 
 
 def variant_name(retriever: str, number: int) -> str:
@@ -316,38 +322,17 @@ class ExpandedQueries(msgspec.Struct, frozen=True):
 
     queries: tuple[Query, ...] = ()
     made_by: tuple[str, ...] = ()
-    """ "rules", and the version of the model's program ("reformulate@builtin")."""
+    """The version of the model's program ("reformulate@builtin")."""
     problems: tuple[Problem, ...] = ()
-    """The reasons why the model wrote none."""
+    """The reasons why there are none."""
 
 
-class QueryExpansion:
-    """Writes further queries. Thread-safe."""
-
-    def __init__(
-        self, options: Options, signals: LibrarySignals | None, llm_stage: LlmStage | None
-    ) -> None:
-        self._by_rules = options.retrieval.reformulate == "rules"
-        self._llm_stage = llm_stage if options.llm.reformulate else None
-        self._signals = signals
-
-    def of(self, query: Query, tier: Tier, cancel: Cancel) -> ExpandedQueries:
-        """The further queries for the place of one. Raises only `Cancelled`."""
-        found: list[Query] = []
-        made_by: list[str] = []
-        if self._by_rules and self._signals is not None:
-            found += variants(query, self._shares)
-            made_by += ["rules"] if found else []
-        if self._llm_stage is None or tier != "deep" or not query.model:
-            return ExpandedQueries(tuple(found), tuple(made_by))
-        rewritten = self._llm_stage.rewrite(query, cancel)
-        bare = msgspec.structs.replace(query, sentence="", before=(), after=(), section="")
-        found += [msgspec.structs.replace(bare, text=text) for text in rewritten.queries]
-        made_by += [rewritten.program] if rewritten.queries else []
-        problems = () if rewritten.problem is None else (rewritten.problem,)
-        return ExpandedQueries(tuple(found), tuple(made_by), problems)
-
-    def _shares(self, words: Sequence[str]) -> Sequence[float]:
-        assert self._signals is not None
-        shares = self._signals.title_shares(words)
-        return [_TOO_LITTLE] * len(words) if shares is None else shares
+def expand(stage: LlmStage | None, query: Query, tier: Tier, cancel: Cancel) -> ExpandedQueries:
+    """The further queries for the place of one; none without a model. Raises only `Cancelled`."""
+    if stage is None or tier != "deep" or not query.model:
+        return ExpandedQueries()
+    rewritten = stage.rewrite(query, cancel)
+    bare = msgspec.structs.replace(query, sentence="", before=(), after=(), section="")
+    found = tuple(msgspec.structs.replace(bare, text=text) for text in rewritten.queries)
+    problems = () if rewritten.problem is None else (rewritten.problem,)
+    return ExpandedQueries(found, (rewritten.program,) if found else (), problems)

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from citewell.corpus.arrays import is_among
-from citewell.corpus.card import not_held
+from citewell.corpus.card import not_held, not_known
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.contract import Tier
@@ -23,8 +23,8 @@ from citewell.engine.identified import Identified
 from citewell.engine.lookup import LookUp
 from citewell.engine.query_preprocessor import (
     ExpandedQueries,
-    QueryExpansion,
     QueryPreprocessor,
+    expand,
     variant_name,
     variant_of,
 )
@@ -32,19 +32,23 @@ from citewell.engine.retrievers import Opened
 from citewell.engine.threads import Runner
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.query import FILTERS
+from citewell.model.query import FILTERS, MARK
 from citewell.options.tree import RetrievalOptions
 from citewell.ranking.identity import UNDECIDED
 from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.opening import live_rows
+from citewell.retrieval.words import split
 
 if TYPE_CHECKING:
+    from citewell.engine.llm_stage import LlmStage
     from citewell.engine.online_search import OnlineSearch
 
 _BATCH_SECONDS = 3600.0
+DEPTH = 400
+"""Number of papers from each retriever."""
 TYPED_DEPTH = 0.6
-"""Share of `retrieval.depth` for typed words: fewer papers, in exchange for a closer look."""
+"""Share of `DEPTH` for typed words: fewer papers, in exchange for a closer look."""
 
 
 class Search:
@@ -54,17 +58,18 @@ class Search:
         self,
         options: RetrievalOptions,
         opened: Opened,
-        others: QueryExpansion,
+        llm_stage: LlmStage | None,
         cascade: Cascade,
         first_seconds: float = 0.0,
     ) -> None:
-        """`first_seconds` is the time limit of the retrievers until a first search has finished, if
-        it exceeds that of the settings: the first search imports libraries and maps the indexes."""
+        """`llm_stage` writes further queries. `first_seconds` is the time limit of the retrievers
+        until a first search has finished, if it exceeds that of the settings: the first search
+        imports libraries and maps the indexes."""
         self._first_seconds = first_seconds
         self._options = options
         self._opened = opened
         self._typed = opened.typed if cascade.ranks else {}
-        self._others = others
+        self._llm_stage = llm_stage
         self._cascade = cascade
         self._runner = Runner()
 
@@ -72,7 +77,7 @@ class Search:
         """The best `k` works, and the milliseconds of each stage. Raises only `Cancelled`."""
         depth = self._depth(query, k)
         seconds = min(max(self._options.timeout_ms / 1e3, self._first_seconds), cancel.remaining)
-        others = self._others.of(query, tier, cancel)
+        others = expand(self._llm_stage, query, tier, cancel)
         searches = {
             variant_name(name, number): (retriever, one)
             for number, one in enumerate((query, *others.queries))
@@ -108,7 +113,7 @@ class Search:
         Only the first `explained` hits carry their evidence; None: all of them.
         """
         depth = max((self._depth(query, k) for query in queries), default=k)
-        expanded = [self._others.of(query, tier, cancel) for query in queries]
+        expanded = [expand(self._llm_stage, query, tier, cancel) for query in queries]
         most = max((len(others.queries) for others in expanded), default=0)
         rounds = [queries] + [
             [
@@ -142,9 +147,8 @@ class Search:
 
     def _depth(self, query: Query, k: int) -> int:
         """Number of papers from each retriever: a single typed paper is near the top."""
-        depth = self._options.depth
         means_one = query.typed and not query.literature
-        return max(k, round(TYPED_DEPTH * depth) if means_one else depth)
+        return max(k, round(TYPED_DEPTH * DEPTH) if means_one else DEPTH)
 
     def _with_problems(
         self,
@@ -343,13 +347,27 @@ class Finder:
         return self._listing.of(query, k)
 
     def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
-        """An empty result with the filter that emptied it, or with what a library covers."""
-        if result.hits or result.problems or self._opened.filters is None:
+        """An empty result with its reason: a filter, no words, or what a library covers; a doubtful
+        one with the typed words that the library lacks."""
+        if result.problems or self._opened.filters is None:
             return result
-        problem = self._opened.filters.empty(query)
-        if problem is None and self._library is not None:
-            problem = not_held(self._library)
+        if result.hits:
+            best = result.hits[0].confidence
+            doubtful = query.typed and best is not None and best < UNDECIDED
+            lacking = self._typed.unknown_words(query.text) if doubtful else []
+            problem = not_known(lacking) if lacking else None
+        else:
+            problem = self._opened.filters.empty(query)
+            if problem is None and not split(f"{query.text} {query.sentence.replace(MARK, '')}"):
+                problem = _WORDLESS
+            elif problem is None and self._library is not None:
+                problem = not_held(self._library)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
+
+
+_WORDLESS = Problem(
+    "query-wordless", "The query has no words.", "Send the sentence with the place, or a title."
+)
 
 
 def _doubted(original: Query, parsed: Query, result: SearchResult) -> SearchResult:

@@ -24,8 +24,8 @@ import msgspec
 
 from citewell.corpus.layout import current_snapshot, read_manifest
 from citewell.engine import protocol
-from citewell.engine.command_line import worker_command, worker_environment
 from citewell.engine.contract import EngineStatus
+from citewell.engine.processes import worker_command, worker_environment
 from citewell.engine.protocol import Lane, Method, RemoteEngine
 from citewell.engine.which_library import libraries_below, snapshot_of, which_library
 from citewell.model import CitewellError, Problem

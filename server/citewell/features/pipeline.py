@@ -74,7 +74,6 @@ def _stages(
     options: Options, status: EngineStatus | None, spent: Mapping[str, float]
 ) -> tuple[Part, ...]:
     found, llm = options.retrieval, options.llm
-    fusion = f"reciprocal ranks (k={found.rrf_k})" if found.fusion == "rrf" else "best score"
     cross = found.cross_encoder.rpartition("/")[2]
     roles = [
         name
@@ -89,7 +88,12 @@ def _stages(
     has_model = llm.provider != "none"
     ranker = status.ranker if status is not None and status.library else found.ranker
     return (
-        Part(name="fusion", title="Fusion", detail=fusion, milliseconds=spent.get("fusion")),
+        Part(
+            name="fusion",
+            title="Fusion",
+            detail="reciprocal ranks",
+            milliseconds=spent.get("fusion"),
+        ),
         Part(
             name="ranker",
             title="Ranker",

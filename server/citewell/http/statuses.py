@@ -21,6 +21,7 @@ BY_CODE: Final[Mapping[str, int]] = {
     "identifier-unknown": 404,
     "filter-empty": 404,
     "not-held": 404,
+    "query-wordless": 404,
     "endpoint-unknown": 404,
     "method-refused": 405,
     "request-slow": 408,

@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from citewell.documents.prose import split_sentences
+from citewell.documents.context import split_sentences
 from citewell.llm import texts
-from citewell.llm.connection import ModelConnection
+from citewell.llm.assistant import ModelConnection
 from citewell.llm.failures import no_answer
 from citewell.llm.texts import GAP, clean, names_known, without_identifiers
 from citewell.model import Work
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Interpreted, SuggestedQueries
-from citewell.model.overview import CitedSentence, Summary
+from citewell.model.llm import CitedSentence, Interpreted, SuggestedQueries, Summary
 from citewell.model.titles import normalise_title
 
 # Whether a sentence may be shown as a statement about some papers: it names nothing else.

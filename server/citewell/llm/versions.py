@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from citewell.llm.programs import Program
 
 BUILTIN = "builtin"
-NAMES = ("pick", "rank", "judge", "verify", "reformulate", "interpret", "aspects", "summarize")
+NAMES = ("pick", "rank", "verify", "reformulate", "interpret", "aspects", "summarize")
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEMOS = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
-from citewell.model.document import Format
-from citewell.model.flavours import LANGUAGES, format_of
+from citewell.model.document import LANGUAGES, Format, format_of
 from citewell.options.tree import Feature
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from citewell import __version__
-from citewell.engine.process_memory import share_one_heap
+from citewell.engine.processes import share_one_heap
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.commands import execute as commands
 from citewell.lsp.commands import explore, fetch, online, review
@@ -50,7 +50,7 @@ from citewell.lsp.state.memory import (
     ShownLists,
 )
 from citewell.lsp.state.zotero import Zotero
-from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES, USUAL_SUFFIXES
 from citewell.options import Options
 
 # The state of a connection: documents and projects, checks, the engine, shown lists.

@@ -19,7 +19,7 @@ from pydantic import PrivateAttr, ValidationError
 from citewell.mcp.roots import Roots
 from citewell.mcp.tool_context import failure, tool_errors
 from citewell.model import CitewellError, Problem
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES
 from citewell.model.problem import meant
 
 SAME = {"limit": "k"}
@@ -56,6 +56,7 @@ _ABOUT: Mapping[str, tuple[str, ...]] = {
     "change-impossible": ("changes",),
     "style-unknown": ("style",),
     "key-invalid": ("key",),
+    "request-invalid": ("year",),
     **dict.fromkeys(_FILES, ("path", "bib")),
 }
 """From the code of a problem to the arguments that it may concern."""
@@ -86,7 +87,7 @@ class StrictTool(Tool):
 
         Raises `CitewellError` for an invalid value.
         """
-        required = self.parameters.get("required", ())
+        known, required = self.parameters["properties"], self.parameters.get("required", ())
         given = {
             name: value
             for name, value in arguments.items()
@@ -96,9 +97,11 @@ class StrictTool(Tool):
             self.fn_metadata.validate_arguments(given)
         except ValidationError as error:
             names = [str(one["loc"][0]) for one in error.errors(include_url=False)]
-            raise CitewellError(
-                wrong_values(self.name, self.parameters["properties"], given, names)
-            ) from error
+            raise CitewellError(wrong_values(self.name, known, given, names)) from error
+        # To pydantic true is a number, too.
+        flags = [name for name, value in given.items() if isinstance(value, bool)]
+        if wrong := [name for name in flags if known[name]["type"] != "boolean"]:
+            raise CitewellError(wrong_values(self.name, known, given, wrong))
         return given
 
     def _failure(self, problem: Problem, given: dict[str, Any]) -> str:

@@ -39,7 +39,6 @@ from citewell.mcp.tool import (
     described,
     listed,
     may_ask,
-    record,
     tool,
 )
 from citewell.mcp.tool_context import ToolContext, notes_of
@@ -47,8 +46,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
-from citewell.model.document import Document, Format
-from citewell.model.flavours import format_of
+from citewell.model.document import Document, Format, format_of
 from citewell.model.words import assurance
 from citewell.operations.checking import CheckStatus, check, outcome_of
 from citewell.operations.reviewing import ReviewRequest, answer_of, review
@@ -91,8 +89,9 @@ def _report_link(value: Answer) -> list[ResourceLink]:
     links=_report_link,
     only={"text", "changes", "online"},
     words={
-        "changes": "What becomes of entries, by key: mark (as checked), remove (with its "
-        "citations), record (take the one that was found), or a paper id."
+        "changes": "By key of an entry: record (correct it by the record found), a paper's id "
+        "(replace it by that paper), mark (keep it, note that the user checked it), or remove "
+        "(delete it; its citations become \\cite{?})."
     },
     asks=may_ask,
     writes=True,
@@ -108,7 +107,7 @@ def _report_link(value: Answer) -> list[ResourceLink]:
                 "unchecked: undecided.",
             ),
             findings=LIST,
-            record=record(id=TEXT),
+            record=TEXT,
         ),
         "faults": LIST,
         "next_cursor": TEXT,
@@ -126,8 +125,8 @@ async def check_references(
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 6000,
 ) -> Answer:
-    """Check whether references exist and are correct: invented ones, wrong fields, retractions,
-    preprints that are published by now.
+    """Check whether references exist and are correct (also retractions, and preprints published by
+    now).
     Give one of `text` and `path`, or for the next page `cursor` alone. With `changes` it corrects
     entries of a .bib."""
     tools, request = call.tools, call.request()

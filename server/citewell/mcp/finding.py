@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from mcp_types import ResourceLink
 from pydantic import Field
 
-from citewell.features.citing.known_works import KnownWorks, nearest_titles
+from citewell.engine.contract import Engine
+from citewell.features.citing.known_works import KnownWorks, nearest_titles, need_library
 from citewell.features.text.evidence import (
     confidence_of,
     fitting_sentence,
@@ -17,10 +18,10 @@ from citewell.features.text.evidence import (
     understood_text,
 )
 from citewell.features.text.reference import Form, paper_texts
-from citewell.mcp.arguments import EXAMPLES, invalid
 from citewell.mcp.papers import (
     Detail,
     confidence_shown,
+    library_of,
     paper_of,
     probability,
     tokens_of,
@@ -82,17 +83,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
 @tool(
     finding.find,
     title="Find citations",
-    without={
-        "text",
-        "queries",
-        "markup",
-        "bib",
-        "title",
-        "abstract",
-        "abstracts",
-        "forms",
-        "style",
-    },
+    only={"k", "choose", "venue", "year", "year_from", "year_to"},
     asks=may_search,
     answer={
         "status": choice(Status),
@@ -101,7 +92,7 @@ def _reason(hit: Hit, detail: Detail, typed: str) -> str:
             papers=listed(
                 id=TEXT,
                 title=TEXT,
-                key=described(TEXT, "Its key in the paper's .bib, if that holds it."),
+                key=described(TEXT, "In the paper's .bib."),
                 confidence=described(NUMBER, "Probability that it is cited here, if not tiny."),
                 abstract_sentence=TEXT,
             ),
@@ -120,9 +111,8 @@ async def find_citations(
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 4000,
 ) -> Answer:
-    """Find papers to cite in a passage, for each place that it marks, best first. For words or a
-    topic without a passage use search_papers. Where a place has no `pick`, judge the candidates
-    yourself or leave it open."""
+    """Find papers to cite at each place that a passage marks, best first. For a topic use
+    search_papers. Where a place has no `pick`, judge the candidates yourself or leave it open."""
     tools = call.tools
 
     def work(
@@ -184,8 +174,9 @@ def _places(
     without={"strict_language", "limit", "abstracts", "online_seconds", "weights"},
     asks=may_search,
     answer={
-        "status": choice(Status),
+        "status": choice(searching.SearchStatus),
         "papers": listed(id=TEXT, title=TEXT, year=INTEGER, authors=TEXT, venue=TEXT),
+        "libraries": LIST,
         "understood": described(TEXT, "What of the query was read as a filter."),
         "next_cursor": TEXT,
     },
@@ -196,22 +187,15 @@ async def search_papers(
     detail: DetailLevel = "short",
     max_tokens: MaxTokens = 4000,
 ) -> Answer:
-    """Search papers by words, title, topic, id, author or venue, page by page. For a sentence that
-    lacks a citation use find_citations, for a whole question explore_papers. not_checked: a part
-    of the search failed; try again."""
+    """Search papers by words, title, topic, id, author or venue, page by page. For a sentence use
+    find_citations, for a question explore_papers. Without arguments: the libraries' names, coverage
+    and age. not_checked: a part of the search failed; try again."""
     more = {"online_seconds": WAITING_SECONDS} if online else {}
-    request = call.request()
-    try:
-        query = searching.query_of(request, call.tools.options)
-    except CitewellError as error:
-        message = f"{error.problem.message} {error.problem.hint}"
-        raise invalid("search_papers", message, query=request.query, year=request.year) from error
+    query = searching.query_of(call.request(), call.tools.options)
     if query is None:
-        raise invalid(
-            "search_papers",
-            "Empty search: give at least one of `query`, `author`, `venue` and `kind`.",
-            query=EXAMPLES["query"],
-        )
+        libraries = await call.tools.run(lambda cancel: _libraries(call.tools.engine))
+        nothing: Answer = {"status": "nothing_asked", "papers": [], "libraries": libraries}
+        return _with_notes(nothing, notes_of([searching.EMPTY_SEARCH]))
     found = await call.run(partial(searching.page_of, query=query), **more)
     call.tools.offered(query, found.result)
     await call.notify_dropped([found.result])
@@ -228,31 +212,27 @@ async def search_papers(
     return _with_notes(page, notes_of((*found.result.problems, *found.result.dropped)))
 
 
+def _libraries(engine: Engine) -> list[Answer]:
+    """The coverage of the libraries. Raises `CitewellError` without one."""
+    need_library(engine)
+    return [library_of(one) for one in engine.status().covers]
+
+
 @tool(
     exploring.explore_papers,
     title="Explore the literature",
-    without={
-        "author",
-        "venue",
-        "year_from",
-        "year_to",
-        "rounds",
-        "order",
-        "weights",
-        "abstracts",
-        "online",
-    },
+    only={"query", "kept", "rejected", "k", "choose", "overview"},
     defaults={"k": 20},
     asks=may_search,
     answer={
         "status": choice(Literal["found", "nothing_found"]),
         "papers": listed(id=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT),
-        "overview": described(TEXT, "What the papers are about, with their ids."),
+        "overview": described(TEXT, "Topics, with ids of papers."),
     },
 )
 async def explore_papers(call: ToolCall, max_tokens: MaxTokens = 4000) -> Answer:
     """Search the literature on a question in several passes; slower and wider than search_papers.
-    Call it again with ids that you kept and rejected."""
+    Call it again with ids kept and rejected."""
 
     def work(service: Service, request: exploring.ExploreRequest, cancel: Cancel) -> Answer:
         found = Exploration()
@@ -309,8 +289,6 @@ def _record_links(value: Answer) -> list[ResourceLink]:
     answer={
         "papers": listed(
             id=TEXT,
-            title=TEXT,
-            doi=TEXT,
             abstract=TEXT,
             text=described(TEXT, "The record in the `format`."),
         ),
@@ -325,8 +303,8 @@ async def get_papers(
     ] = "",
     max_tokens: MaxTokens = 8000,
 ) -> Answer:
-    """Get the records of papers by id, DOI or arXiv id: as data, or as BibTeX, CSL-JSON or a
-    printed reference. To write an entry into a file use add_entry."""
+    """Get papers by id, DOI or arXiv id: as data, BibTeX, CSL-JSON or a printed reference. To
+    write an entry into a file use add_entry."""
 
     def work(service: Service, request: papers.PapersRequest, cancel: Cancel) -> Answer:
         held, unknown = papers.held_of(service, request.ids)
@@ -370,13 +348,13 @@ async def related_papers(
     id: PaperId,
     direction: Annotated[
         Direction,
-        Field(description="What it cites, what cites it, or what is cited with it."),
+        Field(description="cocited: cited together with it."),
     ],
     cursor: Cursor = "",
     max_tokens: MaxTokens = 4000,
 ) -> Answer:
-    """List the papers that citations link to one paper. Status not_known: the library knows none of
-    its citations."""
+    """List papers linked to one by citations. not_known: the library knows none of its
+    citations."""
 
     def work(service: Service, request: exploring.RelatedRequest, cancel: Cancel) -> Answer:
         paper = call.tools.work(id)

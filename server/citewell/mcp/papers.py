@@ -8,12 +8,15 @@ from typing import Any, Literal
 
 from citewell.features.citing.completion import family_names
 from citewell.model import Work
+from citewell.model.llm import LibraryCoverage
 from citewell.model.venues import shown_venue
 from citewell.sources.registry import titles_of_work
 
 Detail = Literal["ids", "short", "full"]
 MAX_ABSTRACT = 1500
 MAX_TOKENS = 50_000
+MAX_VENUES = 12
+"""Number of venues in the short description of a library."""
 LEAST = 0.05
 """Minimum probability that is shown."""
 _json_of = json.JSONEncoder(ensure_ascii=False).encode
@@ -39,6 +42,15 @@ def paper_of(
             "reason": reason,
             "sources": titles_of_work(work),
         }
+    return {name: value for name, value in found.items() if value}
+
+
+def library_of(coverage: LibraryCoverage) -> dict[str, Any]:
+    """The coverage of a library in short, without empty fields."""
+    found = {
+        name: getattr(coverage, name) for name in ("name", "works", "created", "first", "last")
+    }
+    found["venues"] = [one.venue for one in coverage.venues[:MAX_VENUES]]
     return {name: value for name, value in found.items() if value}
 
 

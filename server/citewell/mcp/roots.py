@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from citewell.model import CitewellError, Problem
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.document import PAPER_SUFFIXES
 
 MAX_FILE = 8_000_000
 """Maximum bytes of a file that an agent may read."""
@@ -19,7 +19,8 @@ MAX_FOLDERS = 5_000
 NAMED = 12
 """Maximum number of files named in an error."""
 _NAMED = frozenset({".bib", *PAPER_SUFFIXES})
-_PATTERN = frozenset("*?{")
+_UNPORTABLE = frozenset('*?{\\:<>|"')
+"""Characters of no new file's name: those of patterns, and of other systems' paths."""
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 
@@ -159,7 +160,7 @@ def _is_file(path: Path) -> bool:
 
 def _may_be_made(path: Path) -> bool:
     # A pattern such as `bib/*.bib`, which a paper may declare, names none.
-    if not _PATTERN.isdisjoint(path.name):
+    if not path.name.isprintable() or not _UNPORTABLE.isdisjoint(path.name):
         return False
     try:
         return path.parent.is_dir() and not path.exists()

@@ -109,12 +109,7 @@ def choice(literal: Any) -> Answer:
 
 def listed(**fields: Answer) -> Answer:
     """A list of objects with these fields."""
-    return LIST | {"items": record(**fields)}
-
-
-def record(**fields: Answer) -> Answer:
-    """An object with these fields."""
-    return {"properties": fields}
+    return {"items": {"properties": fields}}
 
 
 def may_ask(options: Options) -> bool:
@@ -193,8 +188,9 @@ def tool(
                     value = await function(one, **given)
                     return answer_of(value, ctx, links(value))
 
+            every = [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]
             call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-                [*shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in own)]
+                sorted(every, key=lambda one: one.default is not one.empty)
             )
             made = cast(
                 StrictTool,
@@ -229,10 +225,11 @@ def tool(
 def _parameters(
     request: type[msgspec.Struct], words: Mapping[str, str]
 ) -> Iterator[inspect.Parameter]:
-    """The fields of a request as parameters, with their bounds and descriptions; `words` are other
-    descriptions."""
+    """The fields of a request as parameters, inherited ones last, with their bounds and
+    descriptions; `words` are other descriptions."""
     types = get_type_hints(request, include_extras=True)
-    for field in msgspec.structs.fields(request):
+    own = inspect.get_annotations(request)
+    for field in sorted(msgspec.structs.fields(request), key=lambda one: one.name not in own):
         default = field.default
         if field.default_factory is not msgspec.NODEFAULT:
             default = field.default_factory()
@@ -288,7 +285,7 @@ def _slim(schema: Any, *, names: bool = False) -> Any:
         items = {
             name: one
             for name, one in schema["items"].items()
-            if name not in ("description", "minLength")
+            if name not in ("description", "minLength", "maxLength")
         }
         schema = {**schema, "items": items}
     return {

@@ -21,6 +21,7 @@ from citewell.mcp.papers import MAX_TOKENS, confidence_shown, paper_of, tokens_o
 from citewell.mcp.tool import (
     FLAG,
     INTEGER,
+    LIST,
     NUMBER,
     TEXT,
     Answer,
@@ -34,7 +35,6 @@ from citewell.mcp.tool import (
     listed,
     may_ask,
     may_search,
-    record,
     tool,
 )
 from citewell.mcp.tool_context import ToolContext, failure, notes_of, progress_of
@@ -57,9 +57,10 @@ SHOWN = 5
     title="Fill placeholders",
     only={"choices", "threshold", "online", "choose"},
     words={
-        "choices": "The paper for placeholder `n` of the answer, by id; empty to leave it open. "
-        "Others with words (\\cite<words>) take their best paper if certain enough.",
-        "threshold": "Minimum confidence for the others.",
+        "choices": "By a placeholder's `n`: the id of the paper to cite, or empty to leave it "
+        "open. Others take their best paper if they have words (\\cite<words>) and it reaches "
+        "`threshold`.",
+        "threshold": "Minimum confidence; default: the user's setting, mostly 0.8.",
         "online": "Also ask the allowed sources.",
     },
     asks=may_search,
@@ -73,10 +74,10 @@ SHOWN = 5
             confidence=NUMBER,
             certainty=TEXT,
             key=TEXT,
-            paper=record(id=TEXT),
+            paper=TEXT,
             supported=TEXT,
             reason=TEXT,
-            candidates=listed(id=TEXT),
+            candidates=LIST,
         ),
         "diff": TEXT,
     },

@@ -42,15 +42,11 @@ class Cancel:
             raise Cancelled
 
 
-# Progress and cancellation of long reads.
+# Progress of long reads.
 #
 # A reader of large files wraps its work in `reading(what, total)` and calls the function that
 # `stepper()` returns at each step. On a thread set up with `watch_this_thread`, the steps are
-# counted and may end the read with `ReadCancelled`; on every other thread they cost nothing.
-
-
-class ReadCancelled(Exception):  # noqa: N818 - the author wished it
-    """The user cancelled the read in progress."""
+# counted; on every other thread they cost nothing.
 
 
 class Watch(Protocol):
@@ -61,11 +57,11 @@ class Watch(Protocol):
         ...
 
     def step(self) -> None:
-        """Count one more step. May raise `ReadCancelled`."""
+        """Count one more step."""
         ...
 
     def end(self) -> None:
-        """End the read, finished or cancelled."""
+        """End the read."""
         ...
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from citewell.model.identifiers import arxiv_id, normalise_doi
+from citewell.model.identifiers import arxiv_id, identifier_of, normalise_doi
 from citewell.model.titles import normalise_title, title_key
 
 
@@ -73,8 +73,8 @@ class FieldSpec(msgspec.Struct, frozen=True):
     verbatim: bool = False
     """An address: `~` and `_` in it are literal."""
     link: str = ""
-    """Target of its link: "doi", "arxiv", "file", "address" (in the text), or the prefix of an
-    address that a number completes."""
+    """Target of its link: "doi", "arxiv", "file", "database" (an identifier of PubMed, ADS or
+    RePEc), or "address" (in the text)."""
 
 
 def _first_four(text: str) -> str:
@@ -177,8 +177,12 @@ BIB_FIELDS: Mapping[str, FieldSpec] = {
         _F("numpages", of_work=True, offered=False),
         _F("addendum", link="address", offered=False),
         _F("arxivid", link="arxiv", offered=False),
-        _F("pmid", link="https://pubmed.ncbi.nlm.nih.gov/", offered=False),
-        _F("pmcid", link="https://pmc.ncbi.nlm.nih.gov/articles/PMC", offered=False),
+        _F("pmid", link="database", offered=False),
+        _F("pmcid", link="database", offered=False),
+        _F("adsurl", link="database", verbatim=True, offered=False),
+        _F("bibcode", link="database", verbatim=True, offered=False),
+        _F("handle", link="database", verbatim=True, offered=False),
+        _F("slaccitation", private=True, offered=False),
         _F("pdf", offered=False, verbatim=True, link="file"),
         _F("local-url", offered=False, verbatim=True, link="file"),
         _F("howpublishedurl", verbatim=True, offered=False),
@@ -208,6 +212,13 @@ def value_of(values: Mapping[str, str], name: str) -> str:
     """The value of a field, or of its first synonym with one, or ""."""
     names = (name, *BIB_FIELDS[name].also.split())
     return next((value for one in names if (value := values.get(one))), "")
+
+
+def database_address(name: str, values: Mapping[str, str]) -> str:
+    """The address of the work in the database that a field names, or ""."""
+    text = values.get(name, "")
+    named = identifier_of(text) or identifier_of(f"{values.get(f'{name}type', name)} {text}")
+    return named.value if named is not None and named.kind == "url" else ""
 
 
 class EntryType(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 Two records name the same paper when their normal forms are equal, so every layer must use them. A
 DOI, an arXiv id, an id of the ACL Anthology or an address names one work: it is looked up, never
-searched for as words. A text with an identifier among other words is no identifier.
+searched for as words. A text with an identifier among other words is no identifier. The numbers of
+PubMed, ADS and RePEc are their addresses, those of SSRN are DOIs.
 """
 
 from __future__ import annotations
@@ -65,6 +66,35 @@ _ARXIV_STAMP = lazy_pattern(
 )
 
 
+_BIBCODE = r"(?:1[6-9]|20)\d\d[A-Za-z&.][\w&.]{9}[\d.]{4}[A-Z.]"
+_DATABASES = tuple(
+    (lazy_pattern(f"(?:{written})/*", re.IGNORECASE), address)
+    for address, written in {
+        "pubmed.ncbi.nlm.nih.gov/{}": r"(?:pmid|pubmed)(?:\s*:)?\s*(\d{1,8})"
+        r"|europepmc\.org/\w+/med/(\d+)|(?:pubmed\.|)ncbi\.nlm\.nih\.gov/(?:m/)?(?:pubmed/)?(?:\?term=)?(\d+)",
+        "pmc.ncbi.nlm.nih.gov/articles/PMC{}": r"(?:pmcid(?:\s*:)?\s*)?pmc(\d{3,8})"
+        r"|(?:pmc\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pmc|europepmc\.org)/\w+/(?:pmc/)?pmc(\d+)",
+        "ui.adsabs.harvard.edu/abs/{}": rf"(?-i:({_BIBCODE}))"
+        rf"|(?:ui\.)?adsabs\.harvard\.edu/(?:#?abs|link_gateway)/({_BIBCODE})(?:/.*)?",
+        "doi.org/10.2139/ssrn.{}": r"ssrn(?:\s*:)?\s*(?:id\s*)?(\d{4,8})"
+        r"|(?:papers\.)?ssrn\.com/(?:\S+\?(?:\S*&)?)?abstract(?:_?id)?=(\d+)(?:&.*)?",
+        "econpapers.repec.org/RePEc:{}": r"(?:(?:[\w.]+\.org|handle)/)?repec:"
+        r"(\w{3}:\w{6}:[\w:.&-]+)",
+    }.items()
+)  # fmt: skip
+"""The one address of a work in a database, and how its number and its other addresses are written.
+"""
+
+
+def _of_database(text: str) -> str:
+    """The address, without scheme, of a number or an address of a database; "" for other texts."""
+    bare = _SCHEME.sub("", unquote(text))
+    for pattern, address in _DATABASES:
+        if (found := pattern.fullmatch(bare)) is not None:
+            return address.format(next(filter(None, found.groups())))
+    return ""
+
+
 def literal_url(text: str) -> str:
     """The first web address in a text, without LaTeX escapes and closing punctuation, or ""."""
     found = _WEB.search(_TEX_ESCAPE.sub(r"\1", text))
@@ -107,7 +137,8 @@ def normalise_doi(text: str) -> str:
     found = _DOI.search(text)
     if found is None:
         return ""
-    doi = found.group()
+    # INSPIRE writes several in one field.
+    doi = found.group().partition(",10.")[0]
     if _URL.match(text) and not _DOI_HOST.match(text):
         previous = ""
         while previous != doi:
@@ -255,7 +286,8 @@ class Identifier(msgspec.Struct, frozen=True):
             return self.value in (acl_id(work.doi), acl_id(work.url))
         if self.kind == "openreview":
             return f"id={self.value}" in work.url
-        return address_key(work.url) == self.key != "" and not _other_years(work.url, self.value)
+        same = self.key in (address_key(work.url), *work.same_as)
+        return same and self.key != "" and not _other_years(work.url, self.value)
 
 
 def arxiv_ids(work: Work) -> frozenset[str]:
@@ -279,6 +311,8 @@ def identifier_of(text: str) -> Identifier | None:
     if wrapped := _WRAPPED.match(text):
         text = wrapped[1]
     text = text.strip(" \t\n<>\"'`“”‘’").rstrip(".,;")
+    if stored := _of_database(text):
+        text = f"https://{stored}"
     if _ADDRESS.match(text) and not re.search(r"\s", text):
         return _of_address(text)
     doi = _DOI_PREFIX.sub("", text)
@@ -307,8 +341,11 @@ def address_key(address: str) -> str:
     """The form that the page and the files of a paper share: without scheme, "www.", fragment and
     suffix.
 
-    The abstract page and the PDF of a NeurIPS, PMLR or CVF paper have the same form.
+    The abstract page and the PDF of a NeurIPS, PMLR or CVF paper have the same form, and so have
+    the addresses of a work in PubMed, ADS or RePEc.
     """
+    if stored := _of_database(address.strip()):
+        return stored
     plain = _FORMAT.sub("", _SCHEME.sub("", unquote(address.strip()).partition("#")[0]))
     host, slash, path = plain.partition("/")
     plain = f"{host.lower()}{slash}{path}"

@@ -263,7 +263,7 @@ class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
     """Calibrated probability in [0, 1] that an author would cite this work here, if known."""
 
 
-NO_FAILURE = frozenset({"filter-empty", "identifier-unknown", "not-held"})
+NO_FAILURE = frozenset({"filter-empty", "identifier-unknown", "not-held", "query-wordless"})
 """Codes of problems of a search that ran and correctly found nothing."""
 
 

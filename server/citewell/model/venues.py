@@ -134,7 +134,7 @@ _JOURNAL_NAMES = {
     "ijrr": r"journal of robotics research",
     "nature": r"^nature$",
     "science": r"^science$",
-    "pnas": r"national academy of sciences|pnas",
+    "pnas": r"national academy of sciences?|natl acad sci|pnas",
     "nmi": r"nature machine intell",
     "pieee": r"^proceedings of the ieee$",
     "cacm": r"communications of the acm",
@@ -308,6 +308,30 @@ def content_words(text: str) -> list[str]:
         for word in normalise_title(text).split()
         if word not in _GENERIC and not _ORDINAL.match(word)
     ]
+
+
+def abbreviates(short: str, word: str) -> bool:
+    """Whether a word is written short as in ISO 4: "phys" for "physical", "natl" for "national"."""
+    if word.startswith(short) or not 2 < len(short) < _LONGEST_CONTRACTION or short[0] != word[0]:
+        return word.startswith(short)
+    rest = iter(word)
+    return len(short) < len(word) - 1 and all(letter in rest for letter in short)
+
+
+_LONGEST_CONTRACTION = 6
+
+
+def is_one_journal(one: str, other: str) -> bool:
+    """Whether two names of journals are one, in full, abbreviated word by word or as its initials:
+    "Proc. Natl. Acad. Sci. U.S.A.", "JHEP"."""
+    short, full = sorted((_telling(one), _telling(other)), key=lambda words: len("".join(words)))
+    if len(short) == 1:
+        return short == full or (len(full) > 1 and short[0] == "".join(word[0] for word in full))
+    return len(short) == len(full) and all(map(abbreviates, short, full))
+
+
+def _telling(name: str) -> list[str]:
+    return LINKING.sub("", f"{normalise_title(name)} ").split()
 
 
 # Display names of venues: sources give ids ("cvpr"), entries whole titles of proceedings.

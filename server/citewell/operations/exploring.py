@@ -12,7 +12,7 @@ from citewell.engine.contract import Engine
 from citewell.features.citing.known_works import all_named
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.overview import Overview
+from citewell.model.llm import Overview
 from citewell.model.query import Direction, QueryPart
 from citewell.operations.operation import Nothing, Service, operation, public_problems
 from citewell.operations.papers import Choose, Id, Paper, fields_of, paper_of, with_citations
@@ -45,10 +45,8 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     venue: VenueName = ""
     year_from: Annotated[Year | None, Meta(description="First year.")] = None
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
-    kept: Annotated[
-        Ids, Meta(description="Papers that answer the question, or to start from.")
-    ] = ()
-    rejected: Annotated[Ids, Meta(description="Papers that do not; no edition is listed.")] = ()
+    kept: Annotated[Ids, Meta(description="Ids that answer the question, or to start from.")] = ()
+    rejected: Annotated[Ids, Meta(description="Ids that do not; no edition is listed.")] = ()
     k: Size = 50
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
     order: contract.Order = "auto"
@@ -59,9 +57,7 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Meta(description="Also list what the sources answer, if the settings let searches ask."),
     ] = True
     choose: Choose = True
-    overview: Annotated[
-        bool, Meta(description="Say what the first 100 papers of the last list are about.")
-    ] = False
+    overview: Annotated[bool, Meta(description="Add the topics of the first 100 papers.")] = False
 
 
 class ExploredPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
@@ -225,7 +221,7 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
 class MappedCommunity(msgspec.Struct, frozen=True, kw_only=True):
     """Works of a library on one subject."""
 
-    words: Annotated[tuple[str, ...], Meta(description="Words of its titles.")]
+    words: Annotated[tuple[str, ...], Meta(description="Words of its titles, rare in others.")]
     works: int
     key_papers: Annotated[tuple[Paper, ...], Meta(description="Those that most works here cite.")]
 
@@ -240,7 +236,7 @@ class MappedGap(msgspec.Struct, frozen=True, kw_only=True):
 class LibraryMapAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A library as a whole."""
 
-    summary: Annotated[str, Meta(description="Its numbers in a sentence; empty without works.")]
+    summary: Annotated[str, Meta(description="Its numbers in a sentence.")] = ""
     communities: tuple[MappedCommunity, ...] = ()
     gaps: tuple[MappedGap, ...] = ()
     picture: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.files import scan_document
@@ -42,6 +43,7 @@ from citewell.operations.papers import (
     texts_of,
     with_citations,
 )
+from citewell.operations.searching import ONE_OF_TWO_WAYS, PaperFilters, filtered
 from citewell.usecases.find import (
     MAX_PASSAGE,
     MAX_PLACES,
@@ -64,8 +66,8 @@ MAX_QUERIES = 100
 MAX_QUERY = 2_000
 
 
-class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A passage or several queries, and what is known of the paper that it is from."""
+class FindRequest(PaperFilters, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passage or several queries, what is known of the paper that it is from, and filters."""
 
     text: Annotated[str, Meta(max_length=MAX_PASSAGE, description=PASSAGE)] = ""
     queries: Annotated[
@@ -121,7 +123,7 @@ _TEXT_OR_QUERIES = {
     "Papers to cite in a passage",
     queue="passage",
     seconds=LONG_SECONDS,
-    schema_keywords=_TEXT_OR_QUERIES,
+    schema_keywords=_TEXT_OR_QUERIES | ONE_OF_TWO_WAYS,
 )
 def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
     """For each [CITATION] in a passage, or each of several queries, the papers to cite, best first.
@@ -170,22 +172,20 @@ def found_places(
     suffix: str = "",
 ) -> list[Found]:
     """The papers for each query, or each place of the passage. `suffix` is that of the paper's
-    file, if it has one."""
+    file, if it has one. Raises as `filtered` does."""
     pick = picks(service.options) if request.choose else 0
     if request.queries:
         known = paper or CitingPaper()
-        bare = (Query(text=text, paper=known, model=request.choose) for text in request.queries)
+        bare = (Query(text=text, paper=known) for text in request.queries)
         queries = [in_sentence(one, service.options) for one in bare]
+    else:
+        suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
+        queries = passage_queries(request.text, suffix, service.options, paper)
+    queries = [replace(filtered(one, request), model=request.choose) for one in queries]
+    if request.queries:
         return find_in_one_pass(service.engine, queries, request.k, pick=pick, cancel=cancel)
-    suffix = suffix or SUFFIXES.get(request.markup) or suffix_of(request.text)
-    queries = passage_queries(request.text, suffix, service.options, paper)
     return find_papers(
-        service.engine,
-        [msgspec.structs.replace(one, model=request.choose) for one in queries],
-        request.k,
-        pick=pick,
-        progress=service.progress,
-        cancel=cancel,
+        service.engine, queries, request.k, pick=pick, progress=service.progress, cancel=cancel
     )
 
 

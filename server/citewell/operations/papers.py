@@ -16,7 +16,7 @@ from citewell.features.text.evidence import reason, source_of, why
 from citewell.features.text.reference import paper_texts
 from citewell.model import Hit, Work
 from citewell.model.cancel import Cancel
-from citewell.model.flavours import LANGUAGE_SUFFIXES
+from citewell.model.document import LANGUAGE_SUFFIXES
 from citewell.model.words import Certainty
 from citewell.operations.operation import Service, operation
 from citewell.options import Options

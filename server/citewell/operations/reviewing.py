@@ -11,8 +11,7 @@ from msgspec import Meta
 from citewell.documents.project.paper_project import TextProject
 from citewell.features.checking.codes import CodeSelection
 from citewell.features.checking.report import POLICIES
-from citewell.features.review.figures import ReviewFigures
-from citewell.features.review.report import Review, ReviewFinding, renamed
+from citewell.features.review.report import Review, ReviewFigures, ReviewFinding, renamed
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.words import PARTS

@@ -39,15 +39,13 @@ _YEARS = Problem(
 )
 
 Year = Annotated[int, Meta(ge=0, le=9999)]
-AuthorName = Annotated[
-    str, Meta(max_length=300, description="By this author: `LeCun`, `Yann LeCun`.")
-]
-VenueName = Annotated[str, Meta(max_length=300, description="Of this venue: `ACL`, `Nature`.")]
+AuthorName = Annotated[str, Meta(max_length=300, description="Such as `LeCun`, `Yann LeCun`.")]
+VenueName = Annotated[str, Meta(max_length=300, description="Such as `ACL`, `Nature`.")]
 
 
 Sort = Annotated[
     Literal["relevance", "newest", "oldest"],
-    Meta(description="Order; by year among the best 100, or all of an author or venue."),
+    Meta(description="By year: the best 100, or all of an author or venue."),
 ]
 
 
@@ -61,21 +59,16 @@ Weighing = Annotated[
 ]
 
 
-class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Words, author, venue, kind, language, years: at least one of the first four; years in any
-    order."""
+class PaperFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Attributes that the papers of an answer must have; years in any order."""
 
-    query: Annotated[
-        str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
-    ] = ""
     author: AuthorName = ""
     venue: VenueName = ""
     kind: Annotated[
         str,
         Meta(
             max_length=60,
-            description="Only this kind: an entry type such as article, or survey, dataset, "
-            "benchmark (by title).",
+            description="An entry type such as article; or survey, dataset, benchmark (by title).",
         ),
     ] = ""
     language: Annotated[
@@ -88,13 +81,19 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     year: Annotated[Year | None, Meta(description="This year only.")] = None
     year_from: Annotated[Year | None, Meta(description="First year.")] = None
     year_to: Annotated[Year | None, Meta(description="Last year.")] = None
+
+
+class SearchRequest(PaperFilters, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words, author, venue, kind, language, years: at least one of the first four."""
+
+    query: Annotated[
+        str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
+    ] = ""
     k: Count = 10
     sort: Sort = "relevance"
     weights: Weighing = ""
     limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
-    cursor: Annotated[
-        str, Meta(max_length=100, description="The `next_cursor` of the page before.")
-    ] = ""
+    cursor: Annotated[str, Meta(max_length=100, description="The last page's `next_cursor`.")] = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     online_seconds: Annotated[
         float,
@@ -107,10 +106,13 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = 0.0
 
 
+SearchStatus = Literal[Status, "nothing_asked"]
+
+
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page of papers, best first."""
 
-    status: Status | Literal["nothing_asked"]
+    status: SearchStatus
     papers: tuple[Paper, ...]
     next_cursor: Annotated[
         str, Meta(description="Cursor of the next page; none on the last one.")
@@ -126,7 +128,7 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 _INTEGER = {"type": "integer"}
-_ONE_OF_TWO_WAYS = {
+ONE_OF_TWO_WAYS = {
     "not": {
         "required": ["year"],
         "properties": {"year": _INTEGER},
@@ -141,7 +143,7 @@ _ONE_OF_TWO_WAYS = {
 @operation(
     "Papers by words, authors, venue and years",
     queue=lambda request: "online" if request.online_seconds else "search",
-    schema_keywords=_ONE_OF_TWO_WAYS,
+    schema_keywords=ONE_OF_TWO_WAYS,
 )
 def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAnswer:
     """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
@@ -149,7 +151,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     the search did not answer."""
     query = query_of(request, service.options)
     if query is None:
-        return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
+        return SearchAnswer(status="nothing_asked", papers=(), problems=(EMPTY_SEARCH,))
     page = page_of(service, request, cancel, query=query)
     return SearchAnswer(
         status=status_of([page.result]),
@@ -164,7 +166,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     )
 
 
-_NOTHING = Problem(
+EMPTY_SEARCH = Problem(
     "request-invalid", "Empty search.", "Give at least one of query, author and venue."
 )
 
@@ -176,32 +178,26 @@ def years_of(first: int | None, last: int | None) -> tuple[int | None, int | Non
     )
 
 
+def filtered(query: Query, request: PaperFilters) -> Query:
+    """The query with the filters of a request. Raises `CitewellError` when `year` is given with one
+    of the others."""
+    years = (request.year_from, request.year_to)
+    if request.year is not None:
+        if years != (None, None):
+            raise CitewellError(_YEARS)
+        years = (request.year, request.year)
+    first, last = years_of(*years)
+    names = ("author", "venue", "kind", "language", "strict_language")
+    same = {name: getattr(request, name) for name in names}
+    return msgspec.structs.replace(query, year_from=first, year_to=last, **same)
+
+
 def query_of(request: SearchRequest, options: Options) -> Query | None:
     """The query of a search for words, or for a sentence with a placeholder (`in_sentence`); None
-    for an empty request. Years may be in any order.
-
-    Raises `CitewellError` when `year` is given with one of the others.
-    """
-    years = [request.year_from, request.year_to]
-    if request.year is not None:
-        if years != [None, None]:
-            raise CitewellError(_YEARS)
-        years = [request.year, request.year]
+    for an empty request. Raises as `filtered` does."""
+    query = filtered(Query(text=request.query), request)
     given = (request.query, request.author, request.venue, request.kind)
-    if not any(one.strip() for one in given):
-        return None
-    first, last = years_of(*years)
-    query = Query(
-        text=request.query,
-        author=request.author,
-        venue=request.venue,
-        year_from=first,
-        year_to=last,
-        kind=request.kind,
-        language=request.language,
-        strict_language=request.strict_language,
-    )
-    return in_sentence(query, options)
+    return in_sentence(query, options) if any(one.strip() for one in given) else None
 
 
 def page_of(

@@ -12,8 +12,7 @@ from citewell import __version__
 from citewell.features.pipeline import Pipeline, pipeline, svg
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Budget
-from citewell.model.overview import LibraryCoverage
+from citewell.model.llm import Budget, LibraryCoverage
 from citewell.operations.operation import Nothing, Service, operation, public_problems
 
 

@@ -1,4 +1,5 @@
-"""Merges the layers of settings value by value: a wrong value does not affect others.
+"""Merges the layers of settings value by value, and writes answers of the user into their file.
+A wrong value does not affect others.
 
 A wrong value of a setting that names a recipient means no recipient.
 """
@@ -7,14 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import fields
 
-from citewell.model.problem import Problem
+from citewell.model.problem import CitewellError, Problem
+from citewell.model.system.files import locked, write_atomically
 from citewell.options.folders import config_folder, working_folder
 from citewell.options.tree import Options
 from citewell.options.values import (
@@ -456,3 +459,80 @@ __all__ = [
     "load",
     "wrong_flags",
 ]
+
+
+# Writes an answer of the user into their settings file; every other byte stays.
+
+Value = bool | str | Sequence[str]
+
+
+def user_file_in_use(
+    user_file: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Path:
+    """The user file that `load` reads."""
+    environ = os.environ if environ is None else environ
+    named = environ.get(CONFIG_VARIABLE)
+    return user_file or (Path(named) if named else default_user_file())
+
+
+def as_toml(section: str, values: Mapping[str, Value]) -> str:
+    """The TOML lines for these values, for users who edit the file themselves."""
+
+    def shown(value: Value) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return f'"{value}"'
+        return "[" + ", ".join(f'"{item}"' for item in value) + "]"
+
+    return "\n".join([f"[{section}]", *(f"{n} = {shown(v)}" for n, v in values.items())])
+
+
+def remember(path: Path, section: str, values: Mapping[str, Value]) -> None:
+    """Set values of one section in a settings file, which is created if it is missing.
+
+    Comments, order and line ends stay. Raises `CitewellError` (settings-not-written with the lines
+    to add by hand, or file-busy) if it fails; the file is then unchanged.
+    """
+    by_hand = f"Add to {path}: {' '.join(as_toml(section, values).splitlines())}"
+    if find_spec("tomlkit") is None:
+        raise _not_written("the package tomlkit is not installed", by_hand)
+    try:
+        path.resolve().parent.mkdir(parents=True, exist_ok=True)
+        with locked([path]):
+            old = path.read_bytes() if path.exists() else b""
+            if len(old) > MAX_FILE_BYTES:
+                raise _not_written("the file is too large", by_hand)
+            new = _changed(old, section, values)
+            if new != old:
+                write_atomically(path, new)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _not_written(str(error) or type(error).__name__, by_hand) from error
+
+
+def _not_written(reason: str, by_hand: str) -> CitewellError:
+    message = f"The settings file was not changed: {reason}."
+    return CitewellError(Problem("settings-not-written", message, by_hand + "."))
+
+
+def _changed(old: bytes, section: str, values: Mapping[str, Value]) -> bytes:
+    import tomllib
+
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    mark = b"\xef\xbb\xbf" if old.startswith(b"\xef\xbb\xbf") else b""
+    text = old[len(mark) :].decode("utf-8")
+    windows = "\r\n" in text and "\n" not in text.replace("\r\n", "")
+    try:
+        document = tomlkit.parse(text)
+        table = document.setdefault(section, tomlkit.table())
+        for name, value in values.items():
+            table[name] = value if isinstance(value, bool | str) else list(value)
+        made = tomlkit.dumps(document)
+        tomllib.loads(made)
+    except (TOMLKitError, tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
+        raise OSError(f"it is not valid TOML ({error})") from error
+    if windows:
+        made = made.replace("\r\n", "\n").replace("\n", "\r\n")
+    return mark + made.encode("utf-8")

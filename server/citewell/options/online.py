@@ -174,10 +174,9 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = False
     rerank: Annotated[
-        Literal["none", "listwise", "pointwise"],
+        Literal["none", "listwise"],
         about(
-            "Let the model rerank the best papers of an explicit search: in one request "
-            "(`listwise`), or one per paper (`pointwise`).",
+            "Let the model rerank the best papers of an explicit search in one request.",
             trusted_only=True,
         ),
     ] = "none"

@@ -214,7 +214,7 @@ class LensOptions(Struct, frozen=True, kw_only=True):
 
 
 class PdfOptions(Struct, frozen=True, kw_only=True):
-    """Reading of PDF files, and its limits for one file."""
+    """Reading of PDF files."""
 
     grobid: Annotated[
         str,
@@ -229,15 +229,6 @@ class PdfOptions(Struct, frozen=True, kw_only=True):
     timeout_s: Annotated[
         float, about("Time limit for one file in seconds.", ge=1, le=3_600, trusted_only=True)
     ] = 60.0
-    memory_mb: Annotated[
-        int,
-        about(
-            "Memory limit of the reading process in MB (Linux and macOS).",
-            ge=100,
-            le=100_000,
-            trusted_only=True,
-        ),
-    ] = 1_000
 
 
 CiteCommand = Annotated[
@@ -315,9 +306,6 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = ""
-    cross_encoder_depth: Annotated[
-        int, about("Number of papers that the cross-encoder reranks.", ge=2, le=200)
-    ] = 30
     cross_encoder_ms: Annotated[
         int,
         about(
@@ -326,17 +314,6 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             le=600_000,
         ),
     ] = 2000
-    reformulate: Annotated[
-        Literal["none", "rules"],
-        about(
-            "Also search for the rarest words of the passage, for expanded acronyms, and for "
-            "typed words in the terms of papers. [Measured](llm.md#measure-it): recall@10 .425 "
-            "instead of .420 for passages, .422 instead of .420 for typed questions."
-        ),
-    ] = "none"
-    fusion: Annotated[Literal["rrf", "max"], about("Fusion method.")] = "rrf"
-    rrf_k: Annotated[int, about("The constant k of reciprocal rank fusion.", ge=0, le=100_000)] = 60
-    depth: Annotated[int, about("Number of candidates from each retriever.", ge=1, le=10_000)] = 400
     timeout_ms: Annotated[
         int,
         about("Time limit for each retriever in ms; a late one is left out.", ge=1, le=600_000),

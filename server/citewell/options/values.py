@@ -41,7 +41,7 @@ address of `citewell serve`."""
 
 
 def camel(name: str) -> str:
-    """ "rrf_k" -> "rrfK"; dots stay."""
+    """ "timeout_ms" -> "timeoutMs"; dots stay."""
     return re.sub(r"_([a-z0-9])", lambda match: match.group(1).upper(), name)
 
 
@@ -49,7 +49,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     """One setting."""
 
     name: str
-    """Dotted, snake case: "retrieval.rrf_k"."""
+    """Dotted, snake case: "retrieval.timeout_ms"."""
     type: Any
     """Its annotation with msgspec constraints, for `msgspec.convert`."""
     default: Any
@@ -60,12 +60,12 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def wire(self) -> str:
-        """The name in editor settings: "retrieval.rrfK"."""
+        """The name in editor settings: "retrieval.timeoutMs"."""
         return camel(self.name)
 
     @property
     def environment(self) -> str:
-        """The environment variable: "CITEWELL_RETRIEVAL_RRF_K"."""
+        """The environment variable: "CITEWELL_RETRIEVAL_TIMEOUT_MS"."""
         return ENVIRONMENT_PREFIX + self.name.replace(".", "_").upper()
 
     @property

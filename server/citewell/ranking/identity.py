@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from citewell.corpus.aliases import SHORT, Aliases
 from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import Columns, word_hash
-from citewell.documents.prose import long_forms
+from citewell.documents.context import long_forms
 from citewell.model import Query, Work
 from citewell.model.languages import STOPWORDS
 from citewell.model.query import MARK, OTHER

@@ -21,7 +21,10 @@ HNSW_ABOVE = 16_000_000
 """Number of papers in one segment above which a graph is built. An exact scan of 3 million x 192
 takes 31 to 40 ms of one core; the graph takes 24 to 36 ms for the best 400 (.99 of the right ones),
 an hour of processor time to build, and three times the memory."""
-CHUNK = 2048
+CHUNK, SLOW_CHUNK = 2048, 64
+"""Works between two reports of progress; every 16 chunks are safe from a kill."""
+READS_ALL = "reads_all"
+"""Fact of an index whose works a slow reader has read."""
 VECTORS, SHRINK, GRAPH = "vectors.npy", "shrink.npy", "graph.usearch"
 
 
@@ -48,8 +51,10 @@ class DenseBuilder:
         chunk: int = CHUNK,
         threads: int = 0,
         known: Callable[[], KnownVectors | None] | None = None,
+        read: Callable[[Sequence[Work]], NDArray[np.float32]] | None = None,
     ) -> None:
-        """`known` opens better vectors of some works than the encoder's. `threads` is the number of
+        """`known` opens better vectors of some works than the encoder's, and `read` computes such
+        vectors slowly: for all other works if `reads_all` is set. `threads` is the number of
         threads that add papers to a graph, 0: one a core. One thread always gives the same graph;
         several give another one in each build."""
         self.name = name
@@ -58,16 +63,19 @@ class DenseBuilder:
         self._chunk = chunk
         self._threads = threads
         self._known = known
+        self._read = read
+        self.reads_all = False
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Format, encoder and its weights."""
-        return {
+        facts = {
             "format": FORMAT,
             "encoder": self.encoder.name,
             "weights": self.encoder.fingerprint,
             "dim": self.encoder.dim,
             "hnsw_above": self.hnsw_above,
         }
+        return {**facts, READS_ALL: True} if self.reads_all else facts
 
     def build(
         self,
@@ -84,17 +92,13 @@ class DenseBuilder:
         progress(done)
         known = None if self._known is None else self._known()
         iterator = islice(works(), done, None)
-        while chunk := list(islice(iterator, self._chunk)):
+        size = SLOW_CHUNK if self.reads_all else self._chunk
+        while chunk := list(islice(iterator, size)):
             if done + len(chunk) > count:
                 raise ValueError(f"{count} works were announced and more came")
-            found = self.encoder.encode_papers([(work.title, work.abstract) for work in chunk])
-            coded = quantise(found)
-            if known is not None:
-                places, better = known.of(chunk)
-                coded[places] = better
-            vectors[done : done + len(chunk)] = coded
+            vectors[done : done + len(chunk)] = self._coded(chunk, known)
             done += len(chunk)
-            if done % (self._chunk * 16) == 0:
+            if done % (size * 16) == 0:
                 flush(vectors)
                 _write_state(state, identity, done)
             progress(len(chunk))
@@ -109,6 +113,21 @@ class DenseBuilder:
         del vectors  # Windows cannot rename a mapped file
         part.replace(into / VECTORS)
         state.unlink(missing_ok=True)
+
+    def _coded(self, chunk: Sequence[Work], known: KnownVectors | None) -> NDArray[np.int8]:
+        coded = np.zeros((len(chunk), self.encoder.dim), np.int8)
+        missing = np.ones(len(chunk), np.bool_)
+        if known is not None:
+            places, better = known.of(chunk)
+            coded[places] = better
+            missing[places] = False
+        rest = [work for work, left in zip(chunk, missing.tolist(), strict=True) if left]
+        if rest and self._read is not None and self.reads_all:
+            coded[missing] = quantise(self._read(rest))
+        elif rest:
+            papers = [(work.title, work.abstract) for work in rest]
+            coded[missing] = quantise(self.encoder.encode_papers(papers))
+        return coded
 
 
 def quantise(rows: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 
 from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import name_hash
-from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
+from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue, CompactColumns
 from citewell.corpus.compact.codec import load_table, starts_of
-from citewell.corpus.compact.columns import CompactColumns
-from citewell.corpus.contract import SegmentView
-from citewell.corpus.errors import unreadable_index
+from citewell.corpus.errors import SegmentView, unreadable_index
 from citewell.corpus.library import Library
 from citewell.model import Author, Work
 from citewell.model.names import NameForm, forms_of, given_forms
@@ -115,23 +113,14 @@ class CompactFacets:
 
 # Kind and language of every paper, for filters.
 #
-# Each segment stores both as 32-bit hashes beside its facets. The records of an older segment
-# without them are read once, at the first such filter.
+# Each segment stores both as 32-bit hashes beside its facets.
 
 _FACETS = "facets"
-_AT_ONCE = 5_000
 Hashes = NDArray[np.uint32]
 
 
 class _Titled(msgspec.Struct, frozen=True):
     title: str = ""
-
-
-class _Stated(msgspec.Struct, frozen=True):
-    """The needed fields of a record."""
-
-    kind: str = "misc"
-    language: str = ""
 
 
 class KindsAndLanguages:
@@ -171,19 +160,10 @@ class KindsAndLanguages:
         folder = view.index(_FACETS)
         try:
             kind, language = (open_array(folder / f"{name}.npy") for name in (KIND, LANGUAGE))
-        except (OSError, ValueError):
-            kind, language = self._of_records(view)
-        if len(kind) != view.count or len(language) != view.count:
-            kind, language = self._of_records(view)
-        return kind, language
-
-    def _of_records(self, view: SegmentView) -> tuple[Hashes, Hashes]:
-        kind, language = np.zeros(view.count, np.uint32), np.zeros(view.count, np.uint32)
-        for start in range(0, view.count, _AT_ONCE):
-            rows = range(start, min(view.count, start + _AT_ONCE))
-            found = self._library.records((view.base + row for row in rows), _Stated)
-            kind[rows.start : rows.stop] = [text_hash(one.kind) for one in found]
-            language[rows.start : rows.stop] = [text_hash(one.language) for one in found]
+            if len(kind) != view.count or len(language) != view.count:
+                raise ValueError("its files are inconsistent")
+        except (OSError, ValueError) as error:
+            raise unreadable_index("The index of kinds and languages", error, folder) from error
         return kind, language
 
 
@@ -195,9 +175,6 @@ def text_hash(text: str) -> int:
 FORMAT = 1
 NAME = "facets"
 _REPORTED = 4096
-_ONCE_TAKEN_FOR = {"=aaai": "=aistats", "=icdm": "=sdm"}
-"""Venues that older libraries store for each paper of another one: the names of AISTATS and SDM end
-with those of AAAI and ICDM."""
 _FILES = {
     "family": np.uint32,
     "given": np.uint32,
@@ -265,7 +242,6 @@ class FacetsBuilder:
         progress(rows % _REPORTED)
         for name, kind in _FILES.items():
             save_array(into / f"{name}.npy", np.array(columns[name], kind))
-        # Older facets lack these two: `KindsAndLanguages` then reads the records.
         save_array(into / f"{KIND}.npy", np.array(kinds, np.uint32))
         save_array(into / f"{LANGUAGE}.npy", np.array(languages, np.uint32))
 
@@ -313,20 +289,12 @@ class Facets:
         """Mask of the rows with one of the venue terms, shape (rows,)."""
         found = np.zeros(rows, np.bool_)
         for term in terms:
-            own = self._has(term, rows)
-            if term in _ONCE_TAKEN_FOR:
-                own &= ~self._has(_ONCE_TAKEN_FOR[term], rows)
-            found |= own
-        return found
-
-    def _has(self, term: str, rows: int) -> NDArray[np.bool_]:
-        found = np.zeros(rows, np.bool_)
-        wanted = np.uint32(text_hash(term))
-        for base, columns in self._parts:
-            if isinstance(columns, CompactFacets):
-                found[base + columns.of_term(wanted)] = True
-            else:
-                found[base + columns["venue_row"][columns["venue"] == wanted]] = True
+            wanted = np.uint32(text_hash(term))
+            for base, columns in self._parts:
+                if isinstance(columns, CompactFacets):
+                    found[base + columns.of_term(wanted)] = True
+                else:
+                    found[base + columns["venue_row"][columns["venue"] == wanted]] = True
         return found
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Problem, Query
 from citewell.model.names import NameForm, parse_author, wanted_forms
-from citewell.model.venues import SHORT
 from citewell.retrieval.attributes import (
     ATTRIBUTES,
     AUTHOR,
@@ -42,9 +41,8 @@ class Filters:
     """Turns a query's filters into a mask over the library's rows. Thread-safe.
 
     `years` has one entry per row, 0 if unknown: a paper of unknown year passes no year filter.
-    Without `facets`, in an older library, surnames and short names of venues are looked up in the
-    terms of the BM25 index. `holder` is `Library.holder`: a work in two libraries has the authors
-    and venues of both records.
+    Without `facets`, which are then damaged, no paper passes a filter by author or venue. `holder`
+    is `Library.holder`: a work in two libraries has the authors and venues of both records.
     """
 
     def __init__(
@@ -70,11 +68,6 @@ class Filters:
         self._masks: OrderedDict[tuple[object, ...], _Rows | None] = OrderedDict()
         self._lock = threading.Lock()
 
-    @property
-    def has_facets(self) -> bool:
-        """Whether authors and venues are looked up in facets."""
-        return self._facets is not None
-
     def meeting(self, requirements: Requirements) -> _Rows:
         """Mask of the rows that meet all requirements, shape (rows,), not to be changed."""
         with self._lock:
@@ -92,9 +85,7 @@ class Filters:
 
     def has_form(self, form: NameForm) -> bool:
         """Whether a paper has an author with exactly this form of a name."""
-        if self._facets is None:
-            return bool(self._by((form,)).any())
-        return self._facets.has(form)
+        return self._facets is not None and self._facets.has(form)
 
     def __call__(self, query: Query) -> _Rows | None:
         """Mask of shape (rows,), not to be changed; None if every row is allowed."""
@@ -179,12 +170,17 @@ class Filters:
     def _meeting_one(self, one: Requirement) -> _Rows:
         if isinstance(one, Between):
             return (self._years >= one.least) & (self._years <= one.most)
-        if one.field == AUTHOR:
-            return self._by(one.terms)
-        if one.field == VENUE:
-            return self._at(one.terms)
+        found = np.zeros(len(self._years), np.bool_)
+        if one.field in (AUTHOR, VENUE):
+            if self._facets is None:
+                return found
+            find = self._facets.by if one.field == AUTHOR else self._facets.at
+            return find(one.terms, len(found))
         if one.field == KEYWORD:
-            return self._with_any([TERM_OF_KEYWORD + term.encode() for term in one.terms])
+            if self._terms is not None:
+                for term in one.terms:
+                    found |= self._terms.holding(TERM_OF_KEYWORD + term.encode(), len(found))
+            return found
         titled = [term.removeprefix(TITLED) for term in one.terms if term.startswith(TITLED)]
         if titled or self._kinds is None:
             return self.of_kind(titled, np.arange(len(self._years)))
@@ -207,38 +203,10 @@ class Filters:
             found |= has_word
         return found
 
-    def _by(self, forms: Collection[NameForm]) -> _Rows:
-        """Rows with an author with a name that fits one of the forms."""
-        if self._facets is not None:
-            return self._facets.by(forms, len(self._years))
-        families = {form.family for form in forms if len(form.family) > 1}
-        return self._with_any([b"a:" + family.encode() for family in families])
-
-    def _at(self, terms: Collection[str]) -> _Rows:
-        """Rows with one of the venue terms."""
-        if self._facets is not None:
-            return self._facets.at(terms, len(self._years))
-        found = np.zeros(len(self._years), np.bool_)
-        names = [name for name, venue in SHORT.items() if f"={venue}" in terms]
-        for name in (*names, *(term for term in terms if not term.startswith("="))):
-            rows = np.ones(len(found), np.bool_)
-            for word in name.split():
-                rows &= self._with_any([b"v:" + word.encode()])
-            found |= rows
-        return found
-
-    def _with_any(self, terms: Iterable[bytes]) -> _Rows:
-        """Rows with one of the terms in the BM25 index."""
-        found = np.zeros(len(self._years), np.bool_)
-        if self._terms is not None:
-            for term in terms:
-                found |= self._terms.holding(term, len(found))
-        return found
-
     def _hint(self, query: Query) -> str:
         """A hint about papers with only the surname, if no author has the full name."""
         people = wanted_forms(query.author)
-        if self._facets is None or len(people) != 1 or not any(form.initial for form in people[0]):
+        if len(people) != 1 or not any(form.initial for form in people[0]):
             return ""
         surname = parse_author(query.author).family
         count = self.count(authors_named(surname))

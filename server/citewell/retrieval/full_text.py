@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.contract import SegmentView
-from citewell.corpus.full_text import FullText, Passage
-from citewell.documents.prose import split_sentences
+from citewell.corpus.citing import FullText, Passage
+from citewell.corpus.errors import SegmentView
+from citewell.documents.context import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.display_text import shorten

@@ -17,7 +17,6 @@ from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Retriever
 from citewell.retrieval.encoders.citation import WEIGHTS
-from citewell.retrieval.facets import NAME as FACETS
 from citewell.retrieval.facets import Facets, KindsAndLanguages
 from citewell.retrieval.filters import Filters
 
@@ -95,9 +94,7 @@ class Opening:
             return NO_ALIASES
 
     def _facets(self) -> Facets | None:
-        """None for a library without them: filters then cover only surnames and short names."""
-        if FACETS not in self.library.manifest.indexes:
-            return None
+        """None if they cannot be read."""
         try:
             return Facets(self.library.segments)
         except CitewellError as error:

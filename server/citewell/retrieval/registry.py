@@ -16,7 +16,7 @@ from citewell.options import Options
 from citewell.retrieval.encoders.registry import FURTHER, further_name
 
 if TYPE_CHECKING:
-    from citewell.corpus.contract import IndexBuilder
+    from citewell.corpus.errors import IndexBuilder
     from citewell.retrieval.contract import Retriever
     from citewell.retrieval.opening import Opening
 
@@ -85,7 +85,7 @@ def _dense_builder(options: Options) -> IndexBuilder:
 
     encoder = load_encoder("citation")
     known = partial(starter_vectors, encoder) if options.library.starter else None
-    return DenseBuilder(encoder, known=known)
+    return DenseBuilder(encoder, known=known, read=getattr(encoder, "read_works", None))
 
 
 def _further(encoder: str, opening: Opening) -> Retriever:

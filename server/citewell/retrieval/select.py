@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -31,14 +30,9 @@ class Fused(msgspec.Struct, frozen=True):
     """Per retriever, shape (n,): its own score of the row; 0 if it is missing."""
 
 
-def fuse(
-    lists: Mapping[str, Ranking], method: Literal["rrf", "max"] = "rrf", k: float = RRF_K
-) -> Fused:
-    """The union of the lists by reciprocal rank fusion, or by the highest normalised score.
-
-    "rrf": the sum of 1 / (k + rank) over the lists with the row. "max": each list's scores are
-    scaled to [0, 1] by its own minimum and maximum, and a row takes its best.
-    """
+def fuse(lists: Mapping[str, Ranking]) -> Fused:
+    """The union of the lists by reciprocal rank fusion: a row scores the sum of 1 / (`RRF_K` +
+    rank) over the lists that hold it."""
     known = [ranking.rows for ranking in lists.values() if len(ranking.rows)]
     rows = distinct(np.concatenate(known)) if known else np.zeros(0, np.int64)
     total = np.zeros(len(rows), np.float64)
@@ -51,10 +45,7 @@ def fuse(
         rank[place] = np.arange(1, len(ranking.rows) + 1)
         score[place] = ranking.scores
         ranks[name], by[name] = rank, score
-        if method == "rrf":
-            total[place] += 1.0 / (k + rank[place])
-        else:
-            total[place] = np.maximum(total[place], _normalised(ranking.scores))
+        total[place] += 1.0 / (RRF_K + rank[place])
     order = np.lexsort((rows, -total))
     return Fused(
         rows[order],
@@ -62,15 +53,6 @@ def fuse(
         {name: rank[order] for name, rank in ranks.items()},
         {name: score[order] for name, score in by.items()},
     )
-
-
-def _normalised(scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    if not len(scores):
-        return np.zeros(0)
-    low, high = float(scores.min()), float(scores.max())
-    if high <= low:
-        return np.ones(len(scores))
-    return (scores.astype(np.float64) - low) / (high - low)
 
 
 _COLUMNS = 4096

@@ -188,7 +188,8 @@ RARE = 2
 COMMONER = 20
 """Factor by which the replacement must be commoner."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?<![\d_])[^\W\d_]++(?![\d_])")
+"""A word without digits beside it: "geant4" is a name."""
 
 Counts = Callable[[Sequence[int]], NDArray[np.int64]]
 """Maps word hashes to the number of titles that contain each word."""

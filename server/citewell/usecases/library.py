@@ -27,10 +27,9 @@ from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
-from citewell.model.document import Document, Format
+from citewell.model.document import USUAL_SUFFIXES, Document, Format
 from citewell.model.feedback import Through
-from citewell.model.flavours import USUAL_SUFFIXES
-from citewell.model.system.closing import Closing
+from citewell.model.system.files import Closing
 from citewell.options import Options
 from citewell.options.folders import working_folder
 from citewell.options.merge import library_settings, load, wrong_flags

@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from citewell.engine.command_line import command_line, worker_environment
+from citewell.engine.processes import command_line, worker_environment
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.system.child_process import start_command

@@ -7,7 +7,7 @@ that silence one there silence it here; all other findings can be silenced in th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,15 +35,14 @@ from citewell.features.checking.report import POLICIES, Policy, Weight
 from citewell.features.citing.hover import shown_path
 from citewell.features.citing.write import unified_diff
 from citewell.features.review.consistency import inconsistencies
-from citewell.features.review.figures import figures_of
 from citewell.features.review.names import (
     is_listed,
     listed_references,
     name_diagnostics,
+    sentence_diagnostics,
     uncited_names,
 )
-from citewell.features.review.report import Review, ReviewFinding, in_order, located
-from citewell.features.review.sentences import sentence_diagnostics
+from citewell.features.review.report import Review, ReviewFinding, figures_of, in_order, located
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.cancel import Cancel
@@ -138,6 +137,7 @@ class ReviewTask:
         self._listed: dict[tuple[str, str], Check] = {}
         self._suggested: set[str] = set()
         self._more: dict[Path, list[Diagnostic]] = defaultdict(list)
+        self._others: dict[Path, list[Diagnostic]] = defaultdict(list)
 
     def run(self, progress: Progress = no_progress, cancel: Cancel | None = None) -> Review:
         """The review. Raises `Cancelled`, and `CitewellError` where the engine gives no answer."""
@@ -169,13 +169,13 @@ class ReviewTask:
             problems=problems,
         )
 
-    def own_findings(self) -> dict[Path, tuple[str, tuple[Diagnostic, ...]]]:
-        """The findings of each file that only a review makes, with the text that was read; without
-        suggestions, which have no place. For after the run."""
+    def findings_by_file(self) -> dict[Path, tuple[str, tuple[Diagnostic, ...]]]:
+        """The findings of each file with the text that was read; of those that only a review
+        makes, also the silenced ones. For after the run."""
         return {
             path: (
                 source.text,
-                tuple(o for o in self._more.get(path, ()) if o.code in OWN and o.span.end),
+                (*(one for one in self._more[path] if one.code in OWN), *self._others[path]),
             )
             for path, source in self._sources.items()
         }
@@ -293,6 +293,8 @@ class ReviewTask:
         for one in diagnose(source, holders, options, self._checks.get, self._more[path]):
             # What is cited at a place is reported at its entry.
             if one.code != FABRICATED:
+                if one.code not in OWN:
+                    self._others[path].append(one)
                 yield located(one, str(path), source, self._weight(one, source), self._folder)
 
     def _weight(self, one: Diagnostic, source: Document | BibFile) -> Weight:
@@ -330,17 +332,13 @@ def plan_consistency(
         for bib in paper.bibliographies
         if paper.may_write(Path(bib.path))
     } | {bib.path: bib for bib in lone}
-    edits: list[FileEdit] = []
-    for bib in bibs.values():
-        paper = LintPaper([one for one in papers if Path(bib.path) in one.bibs])
-        found = inconsistencies(bib, _read_entries(bib, paper), keeps_case=_keeps_case(paper))
-        changes = [edit for one in found if is_wanted(one.code) for edit in one.edits]
-        apart: list[TextEdit] = []
-        for edit in sorted(changes, key=lambda one: one.span):
-            if not apart or edit.span.start >= apart[-1].span.end:
-                apart.append(edit)
-        if apart:
-            edits.append(FileEdit(bib.path, tuple(apart)))
+    edits = [
+        edit
+        for bib in bibs.values()
+        for edit in consistent_edits(
+            bib, [one for one in papers if Path(bib.path) in one.bibs], is_wanted
+        )
+    ]
     texts = {edit.path: bibs[edit.path].text for edit in edits}
     check_edits(edits, texts)
     diffs = tuple(
@@ -352,6 +350,20 @@ def plan_consistency(
         for edit in edits
     )
     return ChangePlan(edits=tuple(edits), diffs=diffs, texts=texts)
+
+
+def consistent_edits(
+    bib: BibFile, papers: Sequence[Project], is_wanted: Callable[[str], bool]
+) -> list[FileEdit]:
+    """The edits that make a .bib of the papers consistent in the wanted codes; none where it is."""
+    paper = LintPaper(papers)
+    found = inconsistencies(bib, _read_entries(bib, paper), keeps_case=_keeps_case(paper))
+    changes = [edit for one in found if is_wanted(one.code) for edit in one.edits]
+    apart: list[TextEdit] = []
+    for edit in sorted(changes, key=lambda one: one.span):
+        if not apart or edit.span.start >= apart[-1].span.end:
+            apart.append(edit)
+    return [FileEdit(bib.path, tuple(apart))] if apart else []
 
 
 def _is_used(paper: LintPaper, entry: BibEntry) -> bool:

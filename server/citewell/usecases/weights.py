@@ -76,18 +76,18 @@ def weighted(
     values, words = [], []
     for at, work in enumerate(head):
         value = weights.relevance / math.log2(at + 2)
-        texts = []
+        reasons = []
         if weights.authority:
             parts = [ranks[0][at], ranks[1][at], known[at].venue]
-            known_parts = [part for part in parts if part is not None]
-            value += weights.authority * sum(known_parts) / len(known_parts)
-            texts = _authority_text(known[at], rates[at])
+            measured = [part for part in parts if part is not None]
+            value += weights.authority * sum(measured) / len(measured)
+            reasons = _authority_text(known[at], rates[at])
         if weights.recent:
             age = max(0, now - work.year) if work.year else None
             value += weights.recent * (0 if age is None else 0.5 ** (age / HALF_LIFE))
-            texts.append(f"from {work.year}" if work.year else "year unknown")
+            reasons.append(f"from {work.year}" if work.year else "year unknown")
         values.append(value / total)
-        words.append(", ".join(texts))
+        words.append(", ".join(reasons))
     order = sorted(range(len(head)), key=lambda at: -values[at])
     rest = len(works) - len(head)
     return [*order, *range(len(head), len(works))], [*words, *[""] * rest]
@@ -105,10 +105,10 @@ def _shares(values: Sequence[float]) -> list[float]:
 
 
 def _authority_text(known: Authority, rate: float) -> list[str]:
-    texts = [f"cited {rate:.1f} times a year"]
+    reasons = [f"cited {rate:.1f} times a year"]
     if known.venue is not None:
-        texts.append(f"its venue above {known.venue:.0%} of venues")
-    return [*texts, f"an author cited {known.authors:,} times"] if known.authors else texts
+        reasons.append(f"its venue above {known.venue:.0%} of venues")
+    return [*reasons, f"an author cited {known.authors:,} times"] if known.authors else reasons
 
 
 def with_weights(

@@ -99,8 +99,32 @@ class _NamePart(NamedTuple):
 def leading_names(text: str) -> NameList | None:
     """The longest list of authors at the start of a text, or None."""
     begin = len(text) - len(text.lstrip(" \t([{*_\"'"))
+    if groups := _GROUPS_FIRST.match(text, begin):
+        people = _leading_people(text, groups.end())
+        if people is not None:
+            return people._replace(authors=(*_groups(groups[1]), *people.authors))
     if organisation := _organisation(text[begin:]):
         return organisation._replace(end=organisation.end + begin)
+    found = _leading_people(text, begin)
+    if found is not None and (groups := _GROUPS_LAST.match(text, found.end)):
+        authors = (*found.authors, *_groups(groups[1]))
+        return NameList(authors, found.others, groups.end())
+    return found
+
+
+_GROUP = rf"(?:[Tt]he\s+)?(?:{UPPER}[\w&'’-]*\s+){{1,6}}(?:Collaborations?|Consortium)"
+_LISTED_GROUPS = rf"({_GROUP}(?:(?:,|,?\s+(?:and|&))\s+{_GROUP})*)"
+_GROUPS_FIRST = re.compile(rf"{_LISTED_GROUPS}(?:[,:;]|,?\s+(?:and|&))\s+")
+_GROUPS_LAST = re.compile(rf"\s*,?\s*[(\[](?:for\s+|on behalf of\s+)?{_LISTED_GROUPS}[)\]]?")
+"""Groups before and behind the people: "A. Ash et al. (CMS Collaboration)"."""
+
+
+def _groups(text: str) -> list[Author]:
+    names = re.split(r"(?<=Collaboration)(?:,|,?\s+(?:and|&))\s+", text)
+    return [Author(re.sub(r"^[Tt]he\s+", "", name)) for name in names]
+
+
+def _leading_people(text: str, begin: int) -> NameList | None:
     parts = _parts(text, begin)
     for count in range(len(parts), 0, -1):
         last = parts[count - 1]

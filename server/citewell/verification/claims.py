@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 import msgspec
 
 from citewell.documents.bib.work import author_source, entry_year, inherited, mark_of
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_value import literal_value
+from citewell.model.bib import BibEntry, BibFile, literal_value
 from citewell.model.check import Claim, GivenIdentifier, Mark
 from citewell.model.document import Span
-from citewell.model.fields import ARXIV_FIELDS, NO_WORKS, VENUE_FIELDS, with_trait
+from citewell.model.fields import (
+    ARXIV_FIELDS,
+    NO_WORKS,
+    VENUE_FIELDS,
+    database_address,
+    with_trait,
+)
 from citewell.model.identifiers import Identifier, arxiv_id, identifiers_in, isbn13, normalise_doi
 from citewell.model.names import ends_with_others, parse_author, split_authors
 from citewell.model.pdf import PdfPaper
@@ -47,6 +52,8 @@ LONGEST_REFERENCE = 4_000
 _WITH_IDENTIFIERS = (
     "doi", "url", "eprint", "venue", "howpublished", "note", "ee", "link", "pdf")  # fmt: skip
 """Fields with addresses of the work itself."""
+_IN_DATABASES = ("eprint", *(name for name, one in with_trait("link").items()
+                             if one.link == "database"))  # fmt: skip
 _IN_BRACES = re.compile(
     r"([^\W\d_][^\s,]*(?: [^\W\d_][^\s,]*)?),\s*"
     r"((?!Inc|Ltd|LLC|Corp|Co\b|GmbH)[^\W\d_][\w-]*\.?(?:[ -]?[^\W\d_][\w-]*\.?){0,2})"
@@ -129,7 +136,10 @@ def make_claim(
         key=key,
         kind=kind,
         title=undecorated(title),
-        authors=tuple(author for author in map(_named, split_authors(authors)) if author.family),
+        authors=(
+            *(author for author in map(_named, split_authors(authors)) if author.family),
+            *_collaborations(values.get("collaboration", "")),
+        ),
         others=ends_with_others(authors),
         year=year,
         years=_years_of(values),
@@ -142,7 +152,10 @@ def make_claim(
         isbn=isbn13(values.get("isbn", "")) if kind in _BOOKS else "",
         url=values.get("url", "").strip(),
         identifiers=_further_identifiers(
-            {name: values.get(name, "") for name in _WITH_IDENTIFIERS}, doi, arxiv
+            {name: values.get(name, "") for name in _WITH_IDENTIFIERS}
+            | {name: found for name in _IN_DATABASES if (found := database_address(name, values))},
+            doi,
+            arxiv,
         ),
         raw_doi=raw_doi if not doi else "",
         raw_arxiv=eprint if eprint and not arxiv else "",
@@ -154,6 +167,13 @@ def make_claim(
         spans=spans or {},
         mark=mark,
     )
+
+
+def _collaborations(text: str) -> Iterator[Author]:
+    """The groups in the field `collaboration` of INSPIRE: "LIGO Scientific, Virgo"."""
+    for name in tex_to_unicode(text).split(","):
+        if name.strip():
+            yield Author(name.strip().removesuffix(" Collaboration") + " Collaboration")
 
 
 def _further_identifiers(

@@ -11,7 +11,7 @@ import msgspec
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import acl_id, arxiv_id, arxiv_ids, dois_of
-from citewell.model.venues import venue_ids, work_venues
+from citewell.model.venues import shown_venue, venue_ids, work_venues
 from citewell.sources.combine import family, statements
 from citewell.verification.finding import address, finding
 from citewell.verification.identify import ClaimCandidates, Match
@@ -510,4 +510,4 @@ def _venues(works: Sequence[Work]) -> frozenset[str]:
 
 
 def _named(venues: frozenset[str]) -> str:
-    return " or ".join(sorted(venue.upper() for venue in venues))
+    return " or ".join(sorted(map(shown_venue, venues)))

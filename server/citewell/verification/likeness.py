@@ -11,7 +11,7 @@ from citewell.model.check import Claim
 from citewell.model.fields import JOURNAL_FIELDS
 from citewell.model.names import family_key
 from citewell.model.titles import fold, normalise_title, title_key
-from citewell.model.venues import JOURNALS, PREPRINTS, content_words, venue_ids
+from citewell.model.venues import JOURNALS, PREPRINTS, abbreviates, content_words, venue_ids
 
 _LITTLE = frozenset({"a", "an", "the", "and"})
 _SMALL = frozenset(
@@ -286,7 +286,7 @@ def misspelt(given: str, known: str) -> bool:
 
 def _stem_of(a: str, b: str) -> bool:
     short, long = (a, b) if len(a) <= len(b) else (b, a)
-    return long.startswith(short) if len(short) >= 3 else a == b
+    return abbreviates(short, long) if len(short) >= 3 else a == b
 
 
 def _initials(short: str, long: str) -> bool:

@@ -205,6 +205,8 @@ fabrication."""
 
 
 _GROUPS = frozenset({"collaboration", "collaborations", "consortium", "investigators"})
+_OF_PEOPLE = frozenset({"group", "network", "project"})
+"""Last words of a group's name if several words precede them: "Particle Data Group"."""
 
 
 class Difference(StrEnum):
@@ -258,6 +260,9 @@ def compare_people(
     `others`: the reference's list ends with "and others". `more`: the record names only the first
     authors, and later names are not compared.
     """
+    if all(map(is_group, known)) and _names_group(given, known):
+        # The record does not name the people of the group.
+        return AuthorComparison(Difference.SAME, 1.0, known=len(known))
     if not any(map(is_group, known)):
         # Many records name the people of a collaboration alone; the reference stands for them.
         people = tuple(author for author in given if not is_group(author))
@@ -326,9 +331,22 @@ def compare_people(
     )
 
 
+def _names_group(given: Sequence[Author], known: Sequence[Author]) -> bool:
+    """True when a group of the record is given, by its first word: "The ATLAS Collaboration"."""
+
+    def first_words(people: Sequence[Author]) -> set[str]:
+        written = (_words(one.display) for one in people if is_group(one))
+        return {next(word for word in words if word != "the") for words in written}
+
+    return not first_words(given).isdisjoint(first_words(known))
+
+
 def is_group(author: Author) -> bool:
     """True for the name of a group of authors: "LIGO Scientific Collaboration"."""
-    return author.display.rpartition(" ")[2].lower() in _GROUPS
+    words = author.display.lower().split()
+    return words[-1:] != [] and (
+        words[-1] in _GROUPS or (len(words) > 2 and words[-1] in _OF_PEOPLE)
+    )
 
 
 def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:

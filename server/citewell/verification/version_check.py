@@ -10,7 +10,7 @@ from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.identifiers import arxiv_id
 from citewell.model.titles import normalise_title
-from citewell.model.venues import content_words, venue_ids, work_venues
+from citewell.model.venues import content_words, short_venue, venue_ids, work_venues
 from citewell.sources.combine import is_preprint, is_second_hand
 from citewell.verification.finding import SURE, finding
 from citewell.verification.id_check import arxiv_says, doi_says, known_registrant, registrant
@@ -54,20 +54,21 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     own = not telling or any(same_words(claim.venue, name, share) for name in telling)
     own = own or any(misspelt(claim.venue, name) for name in full)
     expected = _expected(works)
+    shown = short_venue(expected, venue_ids(expected)) or expected
     if given and known:
         confidence = 0.9
-        message = f"It appeared in {expected}, not in {claim.venue}."
+        message = f"It appeared in {shown}, not in {claim.venue}."
     elif given or own or not names_published_venue(claim.venue) or not known:
         return []
     else:
         confidence = 0.8
-        message = f"No record of it names “{claim.venue}”: it appeared in {expected}."
+        message = f"No record of it names “{claim.venue}”: it appeared in {shown}."
     if facts is not None and facts.venues & known:
         confidence = 0.97
         message += " Its DOI confirms this."
     elif match.title is TitleLike.SUBTITLE or may_be_another_version(claim, works, given):
         confidence = 0.5
-        message = f"The known record appeared in {expected}; this may be another version."
+        message = f"The known record appeared in {shown}; this may be another version."
     return [
         FieldFinding(
             code="venue-differs" if given else "venue-unknown",

@@ -88,7 +88,7 @@ class _StaticFile:
 
 def words_module() -> bytes:
     """The module with the words of the page, and the suffixes of a paper's files."""
-    from citewell.model.flavours import CSL_SUFFIXES, FLAVOURS, PAPER_SUFFIXES
+    from citewell.model.document import CSL_SUFFIXES, FLAVOURS, PAPER_SUFFIXES
     from citewell.model.words import PARTS, VERDICTS
 
     tables = {

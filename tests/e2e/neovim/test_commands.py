@@ -271,3 +271,53 @@ def test_a_paper_of_another_field_is_offered_its_literature_in_one_line(
     finally:
         server.close()
     assert server.requests == []
+
+
+REVIEWED = """\\documentclass{article}
+\\begin{document}
+Machines compute space \\cite{zuse1969}, as \\cite{zuse1996} says.
+\\bibliography{refs}
+\\end{document}
+"""
+LINK = BIB.replace("  year ", "  doi    = {http://dx.doi.org/10.1000/raum},\n  year ")
+
+
+def test_a_review_is_listed_opened_fixed_silenced_and_made_again(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": REVIEWED, "refs.bib": LINK}, "main.tex")
+
+    def review(code: str) -> bool:
+        """Review the paper, and jump to the first finding of a code if there is one."""
+        editor.lua("vim.fn.setqflist({}, ' ', { title = 'before' })")
+        for command in ("1wincmd w", "buffer main.tex", "Citewell review"):
+            editor.call("nvim_command", command)
+        editor.wait("vim.fn.getqflist({ title = 1 }).title == 'Citewell review'")
+        texts = [one["text"] for one in editor.lua("return vim.fn.getqflist()")]
+        at = next((n for n, text in enumerate(texts, 1) if f"[{code}]" in text), 0)
+        if at:
+            editor.call("nvim_command", f"cc {at}")
+        return bool(at)
+
+    def act(title: str, name: str, expected: str) -> None:
+        choose = f"function(one) return one.title:find({title!r}, 1, true) ~= nil end"
+        editor.lua(f"vim.lsp.buf.code_action({{ apply = true, filter = {choose} }})")
+        text = f"table.concat(vim.fn.getbufline('{name}', 1, '$'), '\\n')"
+        editor.wait(f"{text}:find({expected!r}, 1, true) ~= nil")
+        gone = f"function(one) return one.code ~= {title.rsplit(maxsplit=1)[-1]!r} end"
+        editor.wait(f"vim.iter(vim.diagnostic.get()):all({gone})")
+
+    assert review("doi-link")
+    assert editor.lua("return { vim.fn.expand('%:t'), vim.fn.line('.') }") == ["refs.bib", 4]
+    act("Fix doi-link", "refs.bib", "doi    = {10.1000/raum}")
+    assert review("undefined-key")
+    act("Silence undefined-key", "main.tex", "% citewell: ignore undefined-key\nMachines")
+    assert not review("undefined-key")
+    assert review("missing-field")
+    act("Silence missing-field", "refs.bib", "% citewell: ignore missing-field\n@book")
+    assert not review("missing-field")
+
+    for command in ("1wincmd w", "buffer main.tex", "Citewell review text"):
+        editor.call("nvim_command", command)
+    editor.wait("vim.fn.bufname():find('citewell://review') ~= nil")
+    text = editor.text()
+    assert "\nReferences\nrefs.bib:2: " in text
+    assert "References: 1 in 1 places" in text

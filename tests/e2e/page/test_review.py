@@ -119,6 +119,22 @@ def test_another_main_file_can_be_chosen(reviewing: Any, paper: Path) -> None:
     expect(row_of(reviewing, "undefined-key")).to_contain_text("talk.tex:3")
 
 
+def test_files_that_are_left_out_are_named_with_the_reason(reviewing: Any, paper: Path) -> None:
+    (paper / "data").mkdir()
+    for number in range(198):
+        (paper / "data" / f"{number:03}.json").write_text("{}", encoding="utf-8")
+    (paper / "large.bib").write_text("%" * 1_000_001, encoding="utf-8")
+    (paper / "what?.tex").write_text("Apples", encoding="utf-8")
+    reviewing.get_by_label("Choose the folder").set_input_files(paper)
+    expect(row_of(reviewing, "undefined-key")).to_be_visible()
+    left = reviewing.get_by_role("list", name="Files left out").get_by_role("listitem")
+    expect(left).to_have_text([
+        "Left out, larger than 1 MB: large.bib",
+        "Left out, beyond 200 files: data/197.json",
+        "Left out, for their names: what?.tex",
+    ])  # fmt: skip
+
+
 def test_a_folder_without_a_paper_says_so(reviewing: Any, paper: Path) -> None:
     for path in paper.rglob("*.tex"):
         path.unlink()

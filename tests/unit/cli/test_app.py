@@ -147,9 +147,9 @@ def test_set_flags_reach_the_settings_and_wrong_ones_are_reported(
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text("", encoding="utf-8")
-    session = Session(config=config, overrides=("retrieval.rrf_k=7",))
-    assert session.load(tmp_path / "paper.tex").options.retrieval.rrf_k == 7
+    session = Session(config=config, overrides=("retrieval.timeout_ms=7",))
+    assert session.load(tmp_path / "paper.tex").options.retrieval.timeout_ms == 7
     assert not capsys.readouterr().err
-    session = Session(config=config, overrides=("retrieval.rrf_k=7", "retrieval.densse=no"))
+    session = Session(config=config, overrides=("retrieval.timeout_ms=7", "retrieval.densse=no"))
     with pytest.raises(click.UsageError, match=r"Did you mean `retrieval\.dense`\?"):
         session.load(tmp_path / "paper.tex")

@@ -54,22 +54,26 @@ def contexts_of(found: Priors, titles: tuple[str, ...]) -> dict[str, set[str]]:
 
 
 FIRST = priors(
-    {"Survey of Trees": ["Apples", "Pears"], "Our Own Paper": ["Apples"]},
+    {"Survey of Trees": ["Apples", "Pears"], "Our Own Paper": ["Apples", "Pears"]},
     {"Apples": 7, "Plums": 3},
-    (("Survey of Trees", "Pears", 1), ("Our Own Paper", "Apples", 2)),
+    (
+        ("Survey of Trees", "Pears", 1),
+        ("Our Own Paper", "Apples", 2),
+        ("Our Own Paper", "Pears", 5),
+    ),
 )
 SECOND = priors(
     {"Our Own Paper": ["Figs", "Apples", "Quinces"], "A Short Note": ["Figs"]},
     {"Apples": 9},
-    (("Our Own Paper", "Figs", 3), ("A Short Note", "Figs", 4)),
+    (("Our Own Paper", "Figs", 3), ("A Short Note", "Figs", 4), ("Our Own Paper", "Apples", 6)),
 )
 TITLES = ("Survey of Trees", "Our Own Paper", "A Short Note", "Apples", "Pears", "Plums", "Figs", "Quinces")  # fmt: skip
 
 
-def test_lists_of_all_parts_stand_side_by_side_and_the_longest_of_a_paper_is_kept() -> None:
+def test_a_paper_of_several_parts_cites_what_any_of_them_lists() -> None:
     assert contexts_of(joined([FIRST, SECOND]), TITLES) == {
         "Survey of Trees": {"Apples", "Pears"},
-        "Our Own Paper": {"Figs", "Apples", "Quinces"},
+        "Our Own Paper": {"Figs", "Apples", "Pears", "Quinces"},
         "A Short Note": {"Figs"},
     }
     assert contexts_of(joined([SECOND, FIRST]), TITLES) == contexts_of(
@@ -88,7 +92,7 @@ def test_a_paper_counts_as_cited_as_often_as_any_part_says() -> None:
     assert (np.diff(found.key.astype(object)) > 0).all()
 
 
-def test_passages_follow_their_citing_paper_and_its_last_part_has_the_word() -> None:
+def test_passages_about_a_paper_are_those_of_the_last_part_that_has_any() -> None:
     found = joined([FIRST, SECOND])
     contexts = {
         int(vector[1]): (int(found.list_key[owner]), int(found.key[cited]))
@@ -100,6 +104,8 @@ def test_passages_follow_their_citing_paper_and_its_last_part_has_the_word() -> 
         1: (title_key("Survey of Trees"), title_key("Pears")),
         3: (title_key("Our Own Paper"), title_key("Figs")),
         4: (title_key("A Short Note"), title_key("Figs")),
+        5: (title_key("Our Own Paper"), title_key("Pears")),
+        6: (title_key("Our Own Paper"), title_key("Apples")),
     }
 
 

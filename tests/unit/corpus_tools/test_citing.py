@@ -125,6 +125,8 @@ def test_openalex_records_tell_what_papers_cite_and_how_often_they_are_cited(
     times = dict(zip(priors.key.tolist(), np.expm1(priors.citations.astype(float)), strict=True))
     assert times[title_key(WORKS[1])] == pytest.approx(40, rel=0.01)
     assert times[title_key(WORKS[3])] < 0, "never cited elsewhere: unknown"
+    topics = dict(zip(priors.list_key.tolist(), priors.list_vectors.any(axis=1), strict=True))
+    assert [key for key, has in topics.items() if not has] == [title_key(WORKS[3])]
     assert isinstance(priors.list_vectors, np.memmap), "mapped, not read"
 
 

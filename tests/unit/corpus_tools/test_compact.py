@@ -15,7 +15,7 @@ import zstandard
 
 from citewell.corpus.arrays import FOLDER
 from citewell.corpus.columns import LibraryColumns
-from citewell.corpus.compact import columns
+from citewell.corpus.compact import catalogue
 from citewell.corpus.compact.catalogue import CompactCatalogue
 from citewell.corpus.compact.codec import (
     Texts,
@@ -149,7 +149,7 @@ def test_the_rows_of_each_surname_and_the_first_authors_are_the_same(
 ) -> None:
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path))
     if kept:
-        monkeypatch.setattr(columns, "KEPT_FROM", 1)
+        monkeypatch.setattr(catalogue, "KEPT_FROM", 1)
     full, small = (LibraryColumns(library.segments) for library in both)
     rows = np.arange(WORKS)
     surnames = full.take(rows).surname

@@ -2,9 +2,8 @@
 
 import pytest
 
-from citewell.documents.context import query_for
+from citewell.documents.context import long_forms, query_for, written_out
 from citewell.documents.project.files import scan_document
-from citewell.documents.prose import long_forms, written_out
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,29 @@ def test_a_journal_is_abbreviated_where_the_file_abbreviates_journals(
 
 
 @pytest.mark.parametrize(
+    ("held", "recorded", "written"),
+    [
+        ("Phys. Rev. Lett.", "The Journal of Chemical Physics", "J. Chem. Phys."),
+        ("Phys. Rev. Lett.", "Proceedings of the National Academy of Sciences of the United States "
+         "of America", "Proc. Natl. Acad. Sci. U. S. A."),
+        ("Am. Econ. Rev.", "Journal of Personality and Social Psychology",
+         "J. Pers. Soc. Psychol."),
+        ("Nucl. Acids Res.", "Nucleic Acids Research", "Nucl. Acids Res."),
+        ("Physical Review Letters", "Phys. Rev. Lett.", "Physical Review Letters"),
+        ("JHEP", "Journal of High Energy Physics", "JHEP"),
+    ],
+)  # fmt: skip
+def test_the_journals_of_other_fields_are_written_as_the_file_writes_them(
+    held: str, recorded: str, written: str, applied: Callable[[str, FileEdit | None], str]
+) -> None:
+    text = f"@article{{a, title = {{A}}, journal = {{{held}}}}}\n"
+    work = Work(id="x:1", title="A Title", kind="article", journal=recorded)
+    edit, _ = insert_entry(parse_bib(text, "a.bib"), work, "k", OPTIONS)
+    added = applied(text, edit).partition("{k,")[2]
+    assert f"journal = {{{written}}}" in added
+
+
+@pytest.mark.parametrize(
     ("name", "written"),
     [
         (Author("shen", "yelong"), "Shen, Yelong"),

@@ -2,9 +2,9 @@
 
 import pytest
 
+from citewell.documents.context import passage_text
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.documents.prose import passage_text
 from citewell.model.document import Span
 
 LATEX = r"""\documentclass{article}

@@ -118,8 +118,11 @@ def test_a_hostile_file_costs_bounded_time(hostile: Path, paper: Path) -> None:
         assert isinstance(reader.read(paper), PdfPaper), "the next file is read"
 
 
-def test_a_hostile_file_costs_bounded_memory(hostile: Path, paper: Path) -> None:
-    with PdfReader(PdfOptions(memory_mb=120)) as reader:
+def test_a_hostile_file_costs_bounded_memory(
+    hostile: Path, paper: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewell.documents.pdf.reader.MEMORY_MB", 120)
+    with PdfReader() as reader:
         found = reader.read(hostile)
         assert isinstance(found, Problem)
         assert found.code == "pdf-memory"

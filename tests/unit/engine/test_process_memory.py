@@ -5,7 +5,7 @@ import pytest
 
 PROGRAM = """
 import ctypes, threading
-from citewell.engine.process_memory import share_one_heap
+from citewell.engine.processes import share_one_heap
 if {share}:
     share_one_heap()
 barrier = threading.Barrier(4)

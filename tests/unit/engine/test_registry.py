@@ -15,6 +15,7 @@ from citewell.model.cancel import Cancel
 from citewell.options import Options
 from citewell.retrieval import registry
 from citewell.retrieval.contract import Ranking, Retriever
+from citewell.retrieval.facets import FacetsBuilder
 from citewell.retrieval.opening import Opening
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
@@ -65,7 +66,8 @@ def options(
         encoding="utf-8",
     )
     base = Options()
-    build_library(folder / "small", add=[source_at(str(records))], builders=registry.builders(base))
+    builders = [FacetsBuilder(), *registry.builders(base)]
+    build_library(folder / "small", add=[source_at(str(records))], builders=builders)
     yield replace(base, library=replace(base.library, path=folder, name="small"))
 
 

@@ -15,8 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.engine import protocol, worker_client
-from citewell.engine.command_line import worker_command, worker_environment
 from citewell.engine.contract import Engine, EngineStatus
+from citewell.engine.processes import worker_command, worker_environment
 from citewell.engine.protocol import METHODS
 from citewell.engine.worker import Worker
 from citewell.engine.worker_client import WorkerEngine

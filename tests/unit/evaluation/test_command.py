@@ -81,14 +81,14 @@ def test_a_file_is_recognised_and_its_selection_is_stated(citewell, data):
     assert "3 questions, 2 with a right answer" in everything.output
 
 
-def test_methods_parts_and_fusions_can_be_named(citewell, data):
+def test_methods_and_parts_can_be_named(citewell, data):
     out = citewell(
-        "eval", "--data", data, "--without", "dense", "--fusion", "max", "--depth", 10,
+        "eval", "--data", data, "--without", "dense", "--depth", 10,
         "--json", "r.json",
     )  # fmt: skip
     assert out.exit_code == 0, out.output
     names = list(dict.fromkeys(run.name for run in results.load(Path("r.json")).runs))
-    assert names == ["without-dense", "fusion-max", "rrf", "max", "pipeline"]
+    assert names == ["without-dense", "pipeline"]
 
 
 def test_two_methods_are_compared_by_name_and_two_results_by_file(citewell, data):
@@ -102,7 +102,7 @@ def test_two_methods_are_compared_by_name_and_two_results_by_file(citewell, data
 
 
 def test_a_split_is_taken_by_repository(citewell, data):
-    from citewell_lab.training.split import dev_part
+    from citewell_lab.training.data import dev_part
 
     part = dev_part("owner/paper0")
     out = citewell("eval", "--data", data, "--method", "bm25", "--split", part, "--depth", 10)

@@ -13,7 +13,7 @@ from citewell_lab.evaluation import evaluate as run
 from citewell_lab.evaluation import methods, page, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo
 from citewell_lab.evaluation.scoring import compare_saved
 

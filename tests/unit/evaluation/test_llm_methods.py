@@ -13,27 +13,25 @@ from citewell.options.online import LlmOptions
 from citewell_lab.evaluation import methods, page, results, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 
 
 def test_each_part_can_be_left_out(library_options):
     on = replace(
         library_options,
-        retrieval=replace(library_options.retrieval, reformulate="rules"),
         llm=LlmOptions(provider="vllm", model="m", rerank="listwise", reformulate=True),
     )
-    names = ["without-rules", "without-llm-queries", "without-llm-order", "without-llm"]
+    names = ["without-llm-queries", "without-llm-order", "without-llm"]
     found = methods.named(names, on)
-    rules, queries, order, bare = (one.options(on) for one in found)
+    queries, order, bare = (one.options(on) for one in found)
     # What is left out is left out of an explicit act, in which the model picks.
     assert all(one.tier == "deep" for one in found)
-    assert [one.picks for one in found] == [True, True, True, False]
+    assert [one.picks for one in found] == [True, True, False]
     (unpicked,) = methods.named(["without-llm-pick"], on)
     assert not unpicked.picks and unpicked.options(on).llm.rerank == "listwise"
     deep = methods.known(on)["deep"]
     assert deep.picks and deep.options(on) == on
     assert not methods.known(library_options)["deep"].picks
-    assert rules.retrieval.reformulate == "none" and rules.llm == on.llm
     assert not queries.llm.reformulate and queries.llm.rerank == "listwise"
     assert order.llm.rerank == "none" and order.llm.reformulate
     assert bare.llm.rerank == "none" and not bare.llm.reformulate
@@ -100,15 +98,14 @@ def test_with_and_without_each_part_the_figures_stand_side_by_side(
     server.close()
     runs = {run.name: run for run in found.runs}
     assert list(runs) == [
-        "deep-rules", "llm-queries", "llm-listwise", "llm-pointwise", "llm-pick", "llm-all",
+        "llm-queries", "llm-listwise", "llm-pick", "llm-all",
         "without-llm",
     ]  # fmt: skip
     assert all(run.unbacked == 0 and run.emitted > 0 for run in found.runs)
     # What was asked, and what its "none" was worth.
     count = len(runs["llm-pick"].judged)
-    assert runs["without-llm"].usage.requests == runs["deep-rules"].usage.requests == 0
+    assert runs["without-llm"].usage.requests == 0
     assert runs["llm-pick"].usage.requests == runs["llm-listwise"].usage.requests == count
-    assert runs["llm-pointwise"].usage.requests > count
     assert runs["llm-pick"].usage.input_tokens == 100 * count
     picks = runs["llm-pick"].picks
     assert picks.missed + picks.declined == count and not picks.right and not picks.misled
@@ -125,6 +122,3 @@ def test_with_and_without_each_part_the_figures_stand_side_by_side(
         [one.offered[:2] for one in runs[name].judged] for name in ("without-llm", "llm-listwise")
     )
     assert [pair[::-1] for pair in plain] == listwise
-    assert [one.offered for one in runs["llm-pointwise"].judged] == [
-        one.offered for one in runs["without-llm"].judged
-    ]

@@ -11,8 +11,7 @@ from rich.console import Console
 from citewell_lab.evaluation import page, table
 from citewell_lab.evaluation.evaluate import evaluate
 from citewell_lab.evaluation.leave_one_out import questions_of
-from citewell_lab.evaluation.methods import named
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan, named
 from citewell_lab.evaluation.results import Miss, PaperDetails
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

@@ -17,7 +17,7 @@ from citewell.model import Author, Query, Question, Target, Work
 from citewell.options import Options
 from citewell_lab.evaluation import methods
 from citewell_lab.evaluation.evaluate import evaluate
-from citewell_lab.evaluation.plan import EvaluationPlan
+from citewell_lab.evaluation.methods import EvaluationPlan
 from citewell_lab.evaluation.results import DataInfo, EvaluationError
 from citewell_lab.evaluation.text_baselines import (
     BASELINES,

@@ -21,8 +21,8 @@ def links(field: str) -> list[tuple[str, str, tuple[str, ...]]]:
         (r"howpublished = {\url{http://a.example/b}}", "http://a.example/b", "http://a.example/b"),
         ("note = {See https://a.example/b.}", "https://a.example/b", "https://a.example/b"),
         ("eprint = {arXiv:1706.03762v5}", "arXiv:1706.03762v5", "https://arxiv.org/abs/1706.03762"),
-        ("pmid = 26540673", "26540673", "https://pubmed.ncbi.nlm.nih.gov/26540673/"),
-        ("pmcid = {PMC123}", "PMC123", "https://pmc.ncbi.nlm.nih.gov/articles/PMC123/"),
+        ("pmid = 26540673", "26540673", "https://pubmed.ncbi.nlm.nih.gov/26540673"),
+        ("pmcid = {PMC123}", "PMC123", "https://pmc.ncbi.nlm.nih.gov/articles/PMC123"),
     ],
 )  # fmt: skip
 def test_an_identifier_leads_to_its_page(field, shown, url):

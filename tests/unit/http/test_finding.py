@@ -55,6 +55,21 @@ def test_several_queries_are_answered_in_order(client: Any, problem: Any) -> Non
         assert problem(client.post("/v1/find", json=wrong)) == (422, "request-invalid")
 
 
+@pytest.mark.parametrize("given", [{"text": "Graph attention [CITATION]."}, {"queries": ["graph"]}])
+def test_papers_to_cite_pass_the_filters_of_a_search(
+    client: Any, problem: Any, given: dict[str, Any]
+) -> None:
+    def papers(**filters: Any) -> list[dict[str, Any]]:
+        (place,) = client.post("/v1/find", json={**given, **filters}).json()["places"]
+        return place["papers"]
+
+    assert {one["year"] for one in papers(year=2017)} == {2017}
+    assert {one["venue"] for one in papers(venue="ICLR", year_to=2016)} == {"ICLR"}
+    assert papers(author="Kipf")[0]["id"] == "fx:6"
+    wrong = {**given, "year": 2017, "year_to": 2018}
+    assert problem(client.post("/v1/find", json=wrong)) == (422, "request-invalid")
+
+
 def test_a_paper_that_the_bib_has_comes_with_its_key(client: Any) -> None:
     body = {"text": "Attention is all you need [CITATION].", "bib": BIB, "abstracts": True}
     (place,) = client.post("/v1/find", json=body).json()["places"]

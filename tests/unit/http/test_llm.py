@@ -95,7 +95,7 @@ def test_without_choose_nothing_is_sent_to_the_model(
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
     llm = LlmOptions(
         provider="llamacpp", model="scripted", base_url=model.url, daily_tokens=0, daily_cost=0.0,
-        rerank="pointwise", reformulate=True, verify=True,
+        rerank="listwise", reformulate=True, verify=True,
     )  # fmt: skip
     options = replace(paper_options, llm=llm)
     engine = LocalEngine.open(options)

@@ -7,7 +7,6 @@ import pytest
 
 from citewell.llm.assistant import LanguageModel
 from citewell.model import Query, Work
-from citewell.model.cancel import Cancel, Cancelled
 
 Make = Callable[..., LanguageModel]
 
@@ -55,22 +54,6 @@ def test_a_listwise_order_is_completed(assistant: Make, works: list[Work], query
     ranked = assistant([{"order": ["3", "1"]}]).rank(query, works)
     assert ranked.order == (2, 0, 1, 3)
     assert ranked.program == "rank@builtin"
-
-
-def test_pointwise_grades_order_the_papers_and_equals_keep_their_order(
-    assistant: Make, works: list[Work], query: Query
-) -> None:
-    reply = [{"fits": fits} for fits in ("no", "yes", "partly", "yes")]
-    assert assistant(reply).judge(query, works, Cancel()).order == (1, 3, 2, 0)
-
-
-def test_a_pointwise_ranking_stops_when_it_is_cancelled(
-    assistant: Make, works: list[Work], query: Query
-) -> None:
-    cancel = Cancel()
-    cancel.set()
-    with pytest.raises(Cancelled):
-        assistant([{"fits": "yes"}]).judge(query, works, cancel)
 
 
 @pytest.mark.parametrize("verdict", ["yes", "no"])

@@ -59,7 +59,7 @@ def test_a_cancelled_request_closes_its_connection(
     assert model.account.session.requests == 1
     assert model.account.session.output_tokens == model.options.answer_tokens
     with pytest.raises(Cancelled):
-        model.judge(query, works, cancel)
+        model.rank(query, works, cancel)
     assert len(server.requests) == 1, "a cancelled question was put"
 
 

@@ -7,13 +7,9 @@ from typing import Any
 from citewell.lsp.documents.projects import ReaderThread
 
 
-async def _nothing() -> None:
-    return None
-
-
 def test_a_job_that_comes_once_the_server_ends_is_left_out() -> None:
     editor: Any = object()
-    reader = ReaderThread(editor, _nothing)
+    reader = ReaderThread(editor)
     done: list[int] = []
     reader.submit(done.append, 1)
     reader.submit(done.append, 2)

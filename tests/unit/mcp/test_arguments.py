@@ -21,7 +21,7 @@ async def search(client: Any, **arguments: Any) -> dict[str, Any]:
     [
         ("search_papers", {"query": "attention", "yeer": 2017}, "Did you mean `year`?"),
         ("search_papers", {"query": "attention", "max_results": 3}, "Did you mean `k`?"),
-        ("search_papers", {"query": "attention", "zzz": 3}, "Its arguments: query, author"),
+        ("search_papers", {"query": "attention", "zzz": 3}, "Its arguments: query, k, sort"),
         ("search_papers", {"topic": "attention"}, "Did you mean `query`?"),
         ("check_references", {"bibtex": "@misc{a}"}, "Did you mean `text`?"),
         ("find_citations", {"passage": "A [CITATION]."}, "Did you mean `text`?"),
@@ -47,6 +47,8 @@ async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
     ("tool", "given", "message"),
     [
         ("search_papers", {"query": "a", "k": 0}, "`k` is 0; it takes an integer from 1 to 50"),
+        ("search_papers", {"query": "a", "year": True}, "`year` is true; it takes an integer"),
+        ("search_papers", {"query": "a", "year": "abc"}, '`year` is "abc"; it takes an integer'),
         ("search_papers", {"query": "a", "year": 10**20}, "it takes an integer from 0 to 9999"),
         ("search_papers", {"query": "a", "year_from": -(10**20)}, "`year_from` is -1000"),
         ("search_papers", {"query": ["a"]}, '`query` is ["a"]; it takes a text of at most 2,000'),
@@ -79,8 +81,6 @@ async def test_a_wrong_value_is_refused_with_the_reason(
          ("search_papers", {"query": "a"})),
         ("search_papers", {"query": "a", "top_k": 3}, "argument-unknown", "k",
          ("search_papers", {"query": "a", "k": 3})),
-        ("search_papers", {}, "argument-invalid", "query",
-         ("search_papers", {"query": "graph attention networks"})),
         ("search_papers", {"query": "a", "cursor": "x"}, "cursor-foreign", "cursor",
          ("search_papers", {"query": "a"})),
         ("find_citations", {"text": "A.", "path": "b.tex"}, "file-missing", "path",
@@ -161,7 +161,7 @@ async def test_year_and_limit_are_taken(agent: Agent) -> None:
     assert found["next_cursor"]
     assert {paper["year"] for paper in whole["papers"]} > {2017}
     assert twice.is_error and "[argument-twice]" in twice.content[0].text
-    assert both.is_error and "[argument-invalid] `year` is given together" in both.content[0].text
+    assert both.is_error and "[request-invalid] `year` is given together" in both.content[0].text
 
 
 @pytest.mark.parametrize(
@@ -181,6 +181,46 @@ async def test_the_filter_that_leaves_nothing_is_named(
     assert found["status"] == "nothing_found" and found["papers"] == []
     assert "[filter-empty]" in found["notes"]
     assert message in found["notes"]
+
+
+async def test_the_papers_for_a_passage_pass_its_filters(agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "main.tex").write_text("\\begin{document}See \\cite{gat}.\\bibliography{refs}\n")
+    (tmp_path / "refs.bib").write_text("@misc{gat, title={Graph Attention Networks}}\n")
+    text = "Graph attention networks [CITATION] weigh neighbours; see \\cite<attention>."
+    async with agent(tmp_path) as client:
+
+        async def places(**filters: Any) -> list[list[dict[str, Any]]]:
+            arguments = {"text": text, "path": "main.tex", "k": 50, **filters}
+            found = await client.call_tool("find_citations", arguments)
+            assert not found.is_error, found.content
+            return [one["papers"] for one in found.structured_content["places"]]
+
+        whole = await places()
+        for filters, met in (
+            ({"year_from": 2015, "year_to": 2017}, lambda paper: 2015 <= paper["year"] <= 2017),
+            ({"year_from": 2017, "year_to": 2015}, lambda paper: 2015 <= paper["year"] <= 2017),
+            ({"year": 2018}, lambda paper: paper["year"] == 2018),
+            ({"venue": "ICLR"}, lambda paper: paper["venue"] == "ICLR"),
+        ):
+            for unfiltered, papers in zip(whole, await places(**filters), strict=True):
+                assert papers and all(map(met, papers)), filters
+                assert not all(map(met, unfiltered)), filters
+        none = await client.call_tool("find_citations", {"text": text, "year": 2090})
+        both = {"text": text, "year": 2017, "year_from": 2017}
+        refused = await client.call_tool("find_citations", both)
+    assert none.structured_content["status"] == "nothing_found"
+    assert "no paper of 2090" in none.structured_content["notes"]
+    assert refused.is_error and "`year` is given together" in refused.content[0].text
+    assert refused.content[0].text.endswith('"year_from": 2017}')
+
+
+@pytest.mark.parametrize("text", ["\\cite{?}", "[CITATION]", "((( [CITATION]."])
+async def test_a_place_without_words_gets_no_paper_and_says_so(agent: Agent, text: str) -> None:
+    async with agent() as client:
+        found = await client.call_tool("find_citations", {"text": text})
+        searched = await search(client, query="(((")
+    for page in (found.structured_content, searched):
+        assert page["status"] == "nothing_found" and "[query-wordless]" in page["notes"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,24 @@ async def test_entries_files_papers_and_the_last_report_can_be_read(
         assert await read(found.structured_content["report"]) == await read("report://last")
 
 
-async def test_what_the_library_covers_can_be_read(agent: Agent, tmp_path: Path) -> None:
+async def test_an_agent_learns_which_library_it_searches_and_what_that_covers(
+    agent: Agent, tmp_path: Path
+) -> None:
+    """As a resource, and for a model that reads none as the answer to an empty search."""
     async with agent(tmp_path) as client:
         (content,) = (await client.read_resource("library://coverage")).contents
         listed = await client.list_resources()
+        page = (await client.call_tool("search_papers", {"query": " "})).structured_content
+        assert "search_papers without arguments" in client.instructions
     assert "library://coverage" in [str(one.uri) for one in listed.resources]
+    assert page["status"] == "nothing_asked" and page["papers"] == []
+    assert "Give at least one of query" in page["notes"]
+    (library,) = page["libraries"]
+    assert library["name"] == "default" and library["first"] < 2000 < library["last"]
+    assert date.fromisoformat(library["created"]) <= datetime.now(UTC).date()
     found = json.loads(content.text)
     (covered,) = found["covers"]
+    assert covered["created"] == library["created"] and covered["works"] == library["works"]
     assert covered["works"] == found["works"] > 20
     assert covered["first"] == min(map(int, covered["years"])) and covered["years"]["2017"] > 0
     assert str(tmp_path.parent) not in content.text
@@ -86,8 +98,8 @@ async def test_every_prompt_is_described_and_names_its_tool(agent: Agent) -> Non
         assert 'check_references with path="refs.bib"' in found.messages[0].content.text
 
 
-async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
-    from mcp_types import ResourceTemplateReference
+async def test_keys_and_venues_are_completed(agent: Agent, tmp_path: Path) -> None:
+    from mcp_types import PromptReference, ResourceTemplateReference
 
     (tmp_path / "refs.bib").write_text(ENTRY)
     async with agent(tmp_path) as client:
@@ -95,4 +107,9 @@ async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
             ResourceTemplateReference(type="ref/resource", uri="bib://{key}"),
             {"name": "key", "value": "RO"},
         )
+        venues = await client.complete(
+            PromptReference(type="ref/prompt", name="related_work"),
+            {"name": "venue", "value": "neurips"},
+        )
     assert found.completion.values == ["roe2001"]
+    assert venues.completion.values == ["NeurIPS"]

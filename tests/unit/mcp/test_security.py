@@ -30,7 +30,8 @@ async def test_paths_outside_of_the_roots_are_refused(agent: Agent, root: Path) 
     (root / "link.bib").symlink_to(root.parent / "outside.bib")
     (root / "folder").symlink_to(root.parent, target_is_directory=True)
     names = ["../outside.bib", str(root.parent / "outside.bib"), "link.bib", "folder/outside.bib",
-             "a\0b.bib", "/etc/passwd", "~/x.bib", "folder/new.bib"]  # fmt: skip
+             "a\0b.bib", "/etc/passwd", "~/x.bib", "folder/new.bib", "..\\new.bib", "C:\\new.bib",
+             "new\n.bib", "\u202enew.bib"]  # fmt: skip
     async with agent(root, allow_write=True) as client:
         for name in names:
             for tool, arguments in (
@@ -46,8 +47,8 @@ async def test_paths_outside_of_the_roots_are_refused(agent: Agent, root: Path) 
 
 
 GOOD: dict[str, dict[str, Any]] = {
-    "find_citations": {"text": "Attention [CITATION].", "path": "main.tex"},
-    "search_papers": {"query": "attention"},
+    "find_citations": {"text": "Attention [CITATION].", "path": "main.tex", "venue": "ACL"},
+    "search_papers": {"query": "attention", "year": 2017},
     "explore_papers": {"query": "attention"},
     "get_papers": {"ids": ["fx:1"], "style": "ieee"},
     "related_papers": {"id": "fx:1"},

@@ -227,6 +227,10 @@ async def test_checks_tell_real_wrong_and_unknown_apart(agent: Agent) -> None:
         assert verdicts["wrong"] in ("wrong-detail", "fabricated")
         assert verdicts["unknown"] == "not-found"
         assert report["counts"]["verified"] == 1
+        elsewhere = GOOD.replace("  year", "  booktitle = {ICML},\n  year")
+        venue = await client.call_tool("check_references", {"text": elsewhere})
+        (reference,) = venue.structured_content["references"]
+        assert reference["findings"][0]["message"].startswith("It appeared in NAACL, not in ICML.")
         # A line of plain text is a reference that somebody wrote by hand.
         line = await client.call_tool("check_references", {"text": "no reference is here"})
         assert line.structured_content["status"] == "checked"

@@ -5,7 +5,7 @@ import sys
 import psutil
 import pytest
 
-from citewell.engine.process_memory import trim_heap
+from citewell.engine.processes import trim_heap
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc keeps what is freed between objects")

@@ -3,7 +3,7 @@
 import pytest
 
 from citewell.model.titles import title_key
-from citewell.model.venues import venue_ids
+from citewell.model.venues import is_one_journal, venue_ids
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,23 @@ def test_symbols_and_hyphens_are_written_in_many_ways(spellings):
 
 def test_a_greek_word_stays_greek():
     assert title_key("Λόγος") == "λογοσ"
+
+
+@pytest.mark.parametrize(
+    ("short", "name", "same"),
+    [
+        ("Phys. Rev. Lett.", "Physical Review Letters", True),
+        ("J. Chem. Phys.", "The Journal of Chemical Physics", True),
+        ("Proc Natl Acad Sci U S A",
+         "Proceedings of the National Academy of Sciences of the United States of America", True),
+        ("Mon. Not. R. Astron. Soc.", "Monthly Notices of the Royal Astronomical Society", True),
+        ("JHEP", "Journal of High Energy Physics", True),
+        ("Am. Econ. Rev.", "American Economic Review", True),
+        ("Phys. Rev. D", "Physical Review Letters", False),
+        ("Phys. Rev.", "Physical Review Letters", False),
+        ("Nature", "Nature Physics", False),
+        ("J. Phys. Chem.", "The Journal of Chemical Physics", False),
+    ],
+)  # fmt: skip
+def test_a_journal_abbreviated_word_by_word_is_the_same(short, name, same):
+    assert is_one_journal(short, name) is is_one_journal(name, short) is same

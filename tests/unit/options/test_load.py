@@ -39,34 +39,34 @@ def test_each_source_wins_over_the_one_before_it(user_file: Path, workspace: Pat
     def now() -> tuple[int, str]:
         loaded = load(workspace, environ, wire, overrides, user_file=user_file)
         assert loaded.problems == ()
-        return loaded.options.retrieval.rrf_k, loaded.origins["retrieval.rrf_k"].layer
+        return loaded.options.retrieval.timeout_ms, loaded.origins["retrieval.timeout_ms"].layer
 
-    assert now() == (60, "default")
-    user_file.write_text("[retrieval]\nrrf_k = 1\n", encoding="utf-8")
+    assert now() == (2000, "default")
+    user_file.write_text("[retrieval]\ntimeout_ms = 1\n", encoding="utf-8")
     assert now() == (1, "user file")
-    workspace_file.write_text("retrieval.rrf_k = 2\n", encoding="utf-8")
+    workspace_file.write_text("retrieval.timeout_ms = 2\n", encoding="utf-8")
     assert now() == (2, "workspace file")
-    environ["CITEWELL_RETRIEVAL_RRF_K"] = "3"
+    environ["CITEWELL_RETRIEVAL_TIMEOUT_MS"] = "3"
     assert now() == (3, "environment")
-    wire["retrieval"] = {"rrfK": 4}
+    wire["retrieval"] = {"timeoutMs": 4}
     assert now() == (4, "editor")
-    overrides["retrieval.rrf_k"] = "5"
+    overrides["retrieval.timeout_ms"] = "5"
     assert now() == (5, "flag")
 
 
 def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
     user_file: Path, workspace: Path
 ) -> None:
-    user_file.write_text("[retrieval]\nrrf_k = 7\n", encoding="utf-8")
+    user_file.write_text("[retrieval]\ntimeout_ms = 7\n", encoding="utf-8")
     file = workspace / "citewell.toml"
-    file.write_text('# mine\n[retrieval]\ndense = false\nrrf_k = "30"\n', encoding="utf-8")
+    file.write_text('# mine\n[retrieval]\ndense = false\ntimeout_ms = "30"\n', encoding="utf-8")
     loaded = load(workspace, {}, user_file=user_file)
-    assert loaded.options.retrieval.rrf_k == 7
+    assert loaded.options.retrieval.timeout_ms == 7
     assert loaded.options.retrieval.dense is False
     (problem,) = loaded.problems
     assert problem.code == "settings-wrong-value"
     assert (problem.path, problem.line) == (str(file), 4)
-    assert '`retrieval.rrf_k` is "30", but must be a whole number' in problem.message
+    assert '`retrieval.timeout_ms` is "30", but must be a whole number' in problem.message
     assert problem.hint == f"Until then, 7 applies (user file {user_file}:2)."
 
 
@@ -90,11 +90,11 @@ def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
     user_file: Path, workspace: Path
 ) -> None:
     file = workspace / "citewell.toml"
-    file.write_text("\n[retreival]\nrrf_k = 30\n\n[bib]\nabstracts = true\n", encoding="utf-8")
+    file.write_text("\n[retreival]\ntimeout_ms = 30\n\n[bib]\nabstracts = true\n", encoding="utf-8")
     first, second = load(workspace, {}, user_file=user_file).problems
     assert (first.code, first.line) == ("settings-unknown", 3)
-    assert "`retreival.rrf_k`" in first.message
-    assert first.hint == "Did you mean `retrieval.rrf_k`?"
+    assert "`retreival.timeout_ms`" in first.message
+    assert first.hint == "Did you mean `retrieval.timeout_ms`?"
     assert second.line == 6
     assert second.hint == "Did you mean `bib.abstract`?"
 
@@ -103,11 +103,11 @@ def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
     ("line", "expected"),
     [
         ("retrieval.dense = 1", "true or false"),
-        ("retrieval.rrf_k = true", "a whole number of at least 0"),
-        ("retrieval.rrf_k = 1.5", "a whole number of at least 0"),
-        ("retrieval.depth = 0", "of at least 1 and at most 10000"),
-        ('retrieval.fusion = "rff"', '"rrf" or "max"; perhaps "rrf"'),
-        ("retrieval.fusion = []", '"rrf" or "max"'),
+        ("retrieval.timeout_ms = true", "a whole number of at least 1"),
+        ("retrieval.timeout_ms = 1.5", "a whole number of at least 1"),
+        ("completion.limit = 0", "of at least 1 and at most 200"),
+        ('retrieval.ranker = "learnt"', '"learned" or "none"; perhaps "learned"'),
+        ("retrieval.ranker = []", '"learned" or "none"'),
         ("documents.placeholders = 'X'", "a list of texts"),
         ("documents.placeholders = ['X', 1]", "a list of texts"),
         ("documents.cite_commands = ['']", 'and "" is not'),
@@ -155,12 +155,12 @@ def test_a_malformed_cite_command_names_its_file_and_line(user_file: Path, works
 def test_broken_toml_is_reported_with_its_line_and_leaves_the_rest(
     user_file: Path, workspace: Path
 ) -> None:
-    user_file.write_text("[retrieval]\nrrf_k = 7\n", encoding="utf-8")
+    user_file.write_text("[retrieval]\ntimeout_ms = 7\n", encoding="utf-8")
     (workspace / "citewell.toml").write_text("[bib]\nabstract = yes\n", encoding="utf-8")
     loaded = load(workspace, {}, user_file=user_file)
     (problem,) = loaded.problems
     assert (problem.code, problem.line) == ("settings-syntax", 2)
-    assert loaded.options.retrieval.rrf_k == 7
+    assert loaded.options.retrieval.timeout_ms == 7
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_a_named_user_file_that_is_absent_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_accepted(user_file: Path) -> None:
-    user_file.write_bytes(b"\xef\xbb\xbf[retrieval]\r\nrrf_k = 9\r\n")
+    user_file.write_bytes(b"\xef\xbb\xbf[retrieval]\r\ntimeout_ms = 9\r\n")
     loaded = load(None, {}, user_file=user_file)
     assert loaded.problems == ()
-    assert loaded.options.retrieval.rrf_k == 9
+    assert loaded.options.retrieval.timeout_ms == 9
 
 
 def test_settings_that_need_trust_are_refused_from_a_workspace_and_taken_from_the_user(
@@ -220,16 +220,16 @@ def test_settings_that_need_trust_are_refused_from_a_workspace_and_taken_from_th
 def test_the_environment_is_read_as_the_type_of_each_setting(user_file: Path) -> None:
     environ = {
         "CITEWELL_RETRIEVAL_DENSE": "off",
-        "CITEWELL_RETRIEVAL_DEPTH": "17",
+        "CITEWELL_RETRIEVAL_TIMEOUT_MS": "17",
         "CITEWELL_DOCUMENTS_PLACEHOLDERS": "XXX, [ref?]",
         "CITEWELL_LIBRARY_PATH": "~/papers",
-        "CITEWELL_RETRIEVAL_FUSION": "max",
+        "CITEWELL_RETRIEVAL_RANKER": "none",
     }
     loaded = load(None, environ, user_file=user_file)
     assert loaded.problems == ()
     assert loaded.options.retrieval.dense is False
-    assert loaded.options.retrieval.depth == 17
-    assert loaded.options.retrieval.fusion == "max"
+    assert loaded.options.retrieval.timeout_ms == 17
+    assert loaded.options.retrieval.ranker == "none"
     assert loaded.options.documents.placeholders == ("XXX", "[ref?]")
     assert loaded.options.library.path == Path.home() / "papers"
 
@@ -242,10 +242,12 @@ def test_an_environment_variable_that_looks_like_a_setting_is_reported(user_file
 
 
 def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
-    loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "diagnostics.delayMs": 9})
+    loaded = from_wire(
+        {"retrieval": {"timeoutMs": 5, "idleMinutes": None}, "diagnostics.delayMs": 9}
+    )
     assert loaded.problems == ()
-    assert loaded.options.retrieval.rrf_k == 5
-    assert loaded.options.retrieval.depth == 400
+    assert loaded.options.retrieval.timeout_ms == 5
+    assert loaded.options.retrieval.idle_minutes == 15
     assert loaded.options.diagnostics.delay_ms == 9
 
 
@@ -316,8 +318,7 @@ def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> No
     words = ("path", "file", "folder", "url", "target", "style", "host", "key", "command", "model",
              "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip
     harmless = {"bib.key_pattern", "documents.cite_commands",
-                "documents.default_command", "retrieval.cross_encoder_depth",
-                "retrieval.cross_encoder_ms"}  # fmt: skip
+                "documents.default_command", "retrieval.cross_encoder_ms"}  # fmt: skip
     named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}
     open_ones = {s.name for s in settings() if not (s.trusted_only or s.stays_inside)}
     assert named & open_ones <= harmless

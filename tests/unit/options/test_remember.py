@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from citewell.model import CitewellError
-from citewell.options.merge import load
-from citewell.options.remember import as_toml, remember, user_file_in_use
+from citewell.options.merge import as_toml, load, remember, user_file_in_use
 
 pytest.importorskip("tomlkit", reason="the extra `online` is not installed")
 
@@ -107,7 +106,7 @@ def test_no_answer_is_lost_between_two_processes_that_remember(tmp_path: Path) -
     path = tmp_path / "config.toml"
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from citewell.options.remember import remember\n"
+        "from citewell.options.merge import remember\n"
         "for number in range(40):\n"
         "    remember(Path(sys.argv[1]), 'sources', {f'{sys.argv[2]}{number}': True})\n"
     )

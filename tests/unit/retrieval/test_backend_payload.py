@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.corpus.columns import title_key
-from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import SegmentView
 from citewell.model import Author, Query, Work
 from citewell.model.query import TypedQuery
 from citewell.retrieval.attributes import YEAR, Between
@@ -69,7 +69,7 @@ def meets(payload: Payload, one: Condition) -> bool:
 
 
 def passing(query: Query) -> list[int]:
-    conditions = conditions_of(query, has_facets=True)
+    conditions = conditions_of(query)
     assert conditions is not None
     return [
         row for row, payload in enumerate(PAYLOADS)
@@ -119,20 +119,18 @@ def test_no_condition_asks_for_a_missing_field() -> None:
     """Qdrant 1.14.1 does not find new points by `is_empty`."""
     german = Work(id="w:1", title="Ein Titel", language="de")
     stated, not_stated = payloads_of([german, WORKS[0]], np.zeros(2, np.int16))
-    (either,) = conditions_of(Query(language="German"), has_facets=True) or ()
-    (strict,) = conditions_of(Query(language="de", strict_language=True), has_facets=True) or ()
+    (either,) = conditions_of(Query(language="German")) or ()
+    (strict,) = conditions_of(Query(language="de", strict_language=True)) or ()
     assert meets(stated, either) and meets(not_stated, either)
     assert meets(stated, strict) and not meets(not_stated, strict)
-    (other,) = conditions_of(Query(language="fr"), has_facets=True) or ()
+    (other,) = conditions_of(Query(language="fr")) or ()
     assert not meets(stated, other) and meets(not_stated, other)
 
 
 def test_other_filters_are_not_expressed() -> None:
     for typed in (TypedQuery(none_of=("speech",)), TypedQuery(min_citations=0)):
-        assert conditions_of(Query(year_from=2000, typed_query=typed), has_facets=True) is None
-    assert conditions_of(Query(author="Wang"), has_facets=False) is None
-    assert conditions_of(Query(venue="NIPS"), has_facets=False) is None
-    assert conditions_of(Query(year_from=2000), has_facets=False) == (Between(YEAR, 2000, 9999),)
-    assert conditions_of(Query(text="words"), has_facets=True) == ()
-    nothing = conditions_of(Query(author="!"), has_facets=True)
+        assert conditions_of(Query(year_from=2000, typed_query=typed)) is None
+    assert conditions_of(Query(year_from=2000)) == (Between(YEAR, 2000, 9999),)
+    assert conditions_of(Query(text="words")) == ()
+    nothing = conditions_of(Query(author="!"))
     assert nothing == (AnyOf("author", ()),)

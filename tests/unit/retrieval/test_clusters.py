@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from citewell.engine.paper_groups import clusters
+from citewell.engine.lookup import clusters
 
 
 def blobs(sizes: tuple[int, ...]) -> np.ndarray:

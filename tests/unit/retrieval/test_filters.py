@@ -1,17 +1,12 @@
-"""Filters by author, venue and year, with the index of facets and without it."""
+"""Filters by author, venue, year, kind and language."""
 
-from pathlib import Path
-
-import msgspec
 import numpy as np
 import pytest
 
-from citewell.corpus.contract import SegmentView
-from citewell.corpus.layout import digest, snapshot_id
+from citewell.corpus.errors import SegmentView
 from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author
-from citewell.retrieval import attributes
 from citewell.retrieval.attributes import passes
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
@@ -51,12 +46,6 @@ def segment(tmp_path_factory: pytest.TempPathFactory) -> SegmentView:
 @pytest.fixture(scope="module")
 def filters(segment: SegmentView) -> Filters:
     return Filters(years(), Bm25Retriever([segment]), Facets([segment]))
-
-
-@pytest.fixture(scope="module")
-def old(segment: SegmentView) -> Filters:
-    """Of a library that was built before there were facets."""
-    return Filters(years(), Bm25Retriever([segment]))
 
 
 def years() -> np.ndarray:
@@ -102,32 +91,6 @@ def test_a_venue_is_found_by_acronym_full_and_old_name(
     assert [n for n, work in enumerate(WORKS) if passes(Query(venue=venue), work)] == expected
 
 
-def test_a_library_that_took_aistats_for_aaai_filters_them_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = {"w:0": {"aaai", "aistats"}, "w:1": {"aaai"}, "w:2": {"icdm", "sdm"}}
-    works = [Work(id=name, title=name) for name in names]
-    monkeypatch.setattr(attributes, "venues_in", lambda work: frozenset(names[work.id]))
-    (tmp_path / "facets").mkdir()
-    FacetsBuilder().build(lambda: iter(works), 3, tmp_path / "facets", lambda n: None)
-    found = Facets([SegmentView(path=tmp_path, base=0, count=3)])
-    for ids, expected in (
-        (["aaai"], [1]), (["aistats"], [0]), (["aaai", "aistats"], [0, 1]), (["icdm"], []),
-        (["sdm"], [2]),
-    ):  # fmt: skip
-        terms = [f"={name}" for name in ids]
-        assert np.flatnonzero(found.at(terms, 3)).tolist() == expected
-
-
-def test_a_library_without_facets_filters_by_surname_and_short_name(old: Filters) -> None:
-    assert rows(old, author="Yann LeCun") == [0]
-    assert rows(old, author="Wei Wang") == [3, 5]
-    assert rows(old, author="Y. LeCun") == [0]
-    assert rows(old, author="LeCun, Y.") == [0]
-    assert rows(old, venue="Neural Information Processing Systems") == [0, 2]
-    assert rows(old, venue="JMLR 2017") == [5]
-
-
 def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
     problem = filters.empty(Query(text="x", author="Jan LeCun", venue="NIPS"))
     assert problem is not None and problem.code == "filter-empty"
@@ -151,7 +114,7 @@ STATED = [
 ]
 
 
-@pytest.fixture(scope="module", params=["with columns", "built before there were columns"])
+@pytest.fixture(scope="module")
 def stated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Filters:
     """The filters of a library of the works above."""
     folder = tmp_path_factory.mktemp("stated")
@@ -160,40 +123,12 @@ def stated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     builders = (Bm25Builder(), FacetsBuilder())
     build_library(folder / "library", add=[source_at(str(source))], builders=builders)
     library = Library.open(folder / "library")
-    if request.param != "with columns":
-        library = _without_columns(library)
     request.addfinalizer(library.close)
     views = library.segments
     return Filters(
         library.columns().year, Bm25Retriever(views), Facets(views),
         kinds=KindsAndLanguages(library),
     )  # fmt: skip
-
-
-def _without_columns(library: Library) -> Library:
-    """The library as an earlier version built it: the same facets without two files."""
-    (view,) = library.segments
-    for name in ("kind", "language"):
-        (view.path / "facets" / f"{name}.npy").unlink()
-    record = msgspec.json.decode((view.path / "segment.json").read_bytes())
-    for name in ("kind", "language"):
-        del record["files"][f"facets/{name}.npy"]
-    data = msgspec.json.encode(record)
-    (view.path / "segment.json").write_bytes(data)
-    manifest = msgspec.structs.replace(
-        library.manifest,
-        segments=tuple(
-            msgspec.structs.replace(use, record=digest(data)) for use in library.manifest.segments
-        ),
-    )
-    path = library.path
-    library.close()
-    encoded = msgspec.json.encode(manifest)
-    snapshot = snapshot_id(7, encoded)
-    (path / "snapshots" / snapshot).mkdir()
-    (path / "snapshots" / snapshot / "manifest.json").write_bytes(encoded)
-    (path / "CURRENT").write_text(f"{snapshot}\n")
-    return Library.open(path)
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,3 @@ def test_rrf_sums_reciprocal_ranks_with_k_60() -> None:
 
 def test_equal_scores_stand_in_row_order() -> None:
     assert fuse({"a": ranking([9]), "b": ranking([4])}).rows.tolist() == [4, 9]
-
-
-def test_max_takes_the_best_normalised_score() -> None:
-    lists = {"a": ranking([1, 2, 3], [10, 9, 0]), "b": ranking([4, 2], [0.9, 0.1])}
-    fused = fuse(lists, "max")
-    assert fused.rows.tolist() == [1, 4, 2, 3]
-    assert fused.scores.tolist() == pytest.approx([1, 1, 0.9, 0])

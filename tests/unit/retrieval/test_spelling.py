@@ -48,6 +48,7 @@ def test_a_letter_too_many_too_few_wrong_or_exchanged_is_mended(wrong, right):
         "atten",  # still being typed
         "AttEntoin",  # somebody's own name for it
         "attantion",  # somebody's name
+        "attantion4",  # a name with a number
         "Which papers are about atention?",
         "atention " * 30,
         "author:atention",

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.retrieval.encoders.citation import work_tokens
 from citewell.retrieval.encoders.transformer import HEADS, Transformer
 from citewell.retrieval.encoders.wordpiece import CLS, SEP, WordPiece
 from citewell_lab.training.data import CitationContext, TrainingPaper
@@ -16,12 +17,13 @@ from citewell_lab.training.works import merged
 pytest.importorskip("torch")
 
 from citewell_lab.training.encoder import (
+    Network,
     Trainer,
     TrainingExamples,
     examples,
-    paper_tokens,
+    fresh,
+    save,
 )
-from citewell_lab.training.network import Network, fresh, save
 
 SUBJECTS = (
     "parsing",
@@ -63,7 +65,8 @@ def tiny() -> Network:
 
 
 def test_a_work_is_read_by_title_names_year_and_abstract() -> None:
-    found = paper_tokens(WordPiece(), paper(0))
+    one = paper(0)
+    found = work_tokens(WordPiece(), one.title, one.authors, one.year, one.abstract)
     cut = WordPiece().encode
     expected = (
         CLS,

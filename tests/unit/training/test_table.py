@@ -13,7 +13,8 @@ from citewell_lab.training.data import TrainingPaper
 
 pytest.importorskip("torch")
 
-from citewell_lab.training import network
+from citewell_lab.training.encoder import fresh
+from citewell_lab.training.encoder import save as save_network
 from citewell_lab.training.table import TokenBags, fit, save
 
 WORDS = [f"word{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60)]
@@ -41,7 +42,7 @@ def test_the_fitted_table_gives_the_vectors_of_works(tmp_path: Path) -> None:
     wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
     table, weights = fit(TokenBags(works, vocabulary), wanted, len(vocabulary), 300)
     save(table, weights, tmp_path / "table.npz")
-    network.save(network.fresh(layers=1, width=48, inner=48), tmp_path / "encoder.npz")
+    save_network(fresh(layers=1, width=48, inner=48), tmp_path / "encoder.npz")
     (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in WORDS), encoding="utf-8")
     encoder = CitationEncoder(tmp_path)
     found = encoder.encode_papers([(p.title, p.abstract) for p in works])

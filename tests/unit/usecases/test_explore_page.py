@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from citewell.engine.local import LocalEngine
 from citewell.features.checking.page import POLICY
 from citewell.model import Author, Work
-from citewell.model.overview import CitedSentence, Overview, Summary, Theme
+from citewell.model.llm import CitedSentence, Overview, Summary, Theme
 from citewell.usecases.explore.contract import (
     Exploration,
     ExploredWork,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from citewell.engine.local import LocalEngine
 from citewell.model import Author, Work
 from citewell.model.cancel import Cancel
-from citewell.model.overview import Overview
+from citewell.model.llm import Overview
 from citewell.usecases.explore.contract import (
     ExploreQuery,
 )

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
-import msgspec
 import pytest
-from lsprotocol import types
 
 from citewell.documents.project.paper_project import TextProject
 from citewell.engine.contract import Checks, Engine
 from citewell.features.checking.codes import CODES, CodeSelection, meaning_of
 from citewell.features.checking.report import Policy, Weight
-from citewell.features.review.figures import figures_of
-from citewell.features.review.report import Review, ReviewFinding, located, shown_under
-from citewell.lsp.commands.picker import InsertPaperArguments
-from citewell.lsp.commands.review import Reviewer
+from citewell.features.review.report import Review, ReviewFinding, figures_of, located, shown_under
 from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Diagnostic, Level, Span
@@ -82,18 +76,6 @@ def test_a_name_is_uncited_only_if_no_cited_work_can_be_meant(
 ) -> None:
     files = {"main_tex": f"{HEAD}{text}{END}"} | ({"refs_bib": bib} if bib else {})
     assert len(review_of("names", **files)) == count
-
-
-@pytest.mark.parametrize(("bib", "work"), [(ENTRY, ("", "ash2020")), ("", ("x:rows", ""))])
-def test_an_editor_can_cite_an_uncited_name_behind_it(bib: str, work: tuple[str, str]) -> None:
-    text = f"{HEAD}ä \\textsc{{OrchNet}} prunes.\n{END}"
-    project = paper_of(main_tex=text, refs_bib=bib)
-    editor = cast(Any, SimpleNamespace(encoding=types.PositionEncodingKind.Utf16))
-    found = Review(findings=tuple(findings_of("names", project)))
-    (row,) = Reviewer(editor, *[cast(Any, None)] * 3)._rows(found, project)
-    assert (row["cite"]["work"], row["cite"]["key"]) == work
-    assert row["cite"]["position"] == {"line": 2, "character": len("ä \\textsc{OrchNet")}
-    assert msgspec.convert(row["cite"], InsertPaperArguments).uri == row["uri"]
 
 
 @pytest.mark.parametrize("title", ["OrchNet: Pruning", "Pruning\n  Trees in {R}ows"])

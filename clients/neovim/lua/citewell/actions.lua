@@ -103,8 +103,32 @@ local function quickfix(client, reports)
   return found
 end
 
+--- The findings by part with their hints, and the figures; `gF` on a line opens its place.
+---@return string
+local function review_text(answer)
+  local lines, group = { answer.summary }, nil
+  for _, row in ipairs(answer.rows) do
+    if row.group ~= group then
+      group = row.group
+      vim.list_extend(lines, { '', group })
+    end
+    local name = vim.fn.fnamemodify(vim.uri_to_fname(row.uri), ':.')
+    local place = ('%s:%d'):format(name, row.range.start.line + 1)
+    lines[#lines + 1] = ('%s: %s [%s]'):format(place, row.message, row.code)
+    if row.hint ~= '' then
+      lines[#lines + 1] = '    ' .. row.hint
+    end
+  end
+  lines[#lines + 1] = ''
+  for _, figure in ipairs(answer.figures) do
+    lines[#lines + 1] = ('%s: %s'):format(figure[1], figure[2])
+  end
+  return table.concat(lines, '\n')
+end
+
 --- Review all citations of the paper of the current file, as a quickfix list by part.
-function M.review()
+---@param opts? { text?: boolean } With `text`, as a buffer with hints and figures, too.
+function M.review(opts)
   local bufnr = vim.api.nvim_get_current_buf()
   local client = client_of.get(bufnr)
   if not client then
@@ -123,7 +147,9 @@ function M.review()
     end
     vim.fn.setqflist({}, ' ', { title = 'Citewell review', items = items })
     notify('review: ' .. (answer.summary or 'nothing reviewed'))
-    if #items > 0 then
+    if answer.summary and opts and opts.text then
+      require('citewell.messages').open_window('review', review_text(answer))
+    elseif #items > 0 then
       vim.cmd('botright copen')
     end
   end, bufnr)

@@ -77,9 +77,12 @@ M.subcommands = {
     end,
   },
   review = {
-    help = 'review all citations of the paper, and list what is wrong or missing',
-    run = function()
-      require('citewell.actions').review()
+    help = 'review all citations of the paper, and list what is wrong or missing; `text`: in a buffer',
+    run = function(arguments)
+      require('citewell.actions').review({ text = arguments[1] == 'text' })
+    end,
+    complete = function(head)
+      return beginning(head, { 'text' })
     end,
   },
   fetch = {

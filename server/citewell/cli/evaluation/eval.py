@@ -47,8 +47,7 @@ from citewell.cli.terminal import (
 if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
-    from citewell_lab.evaluation.methods import SearchMethod
-    from citewell_lab.evaluation.plan import EvaluationPlan
+    from citewell_lab.evaluation.methods import EvaluationPlan, SearchMethod
     from citewell_lab.evaluation.results import DataInfo
 
 MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
@@ -86,7 +85,6 @@ RETRIEVER_MS = 600_000
     help="Also measure without this retriever or the ranker; for explore: passes, references, "
     "papers, refchain, judge, evolve, understand.",
 )
-@click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also measure with this fusion.")
 @click.option(
     "--setting", type=click.Choice(["both", "cold", "warm"]), default="both", show_default=True,
     help="Cold: the text alone. Warm: also the paper's other references.",
@@ -302,8 +300,7 @@ def _questions(
 
 
 def _plan(options: Options, flags: dict[str, Any], own: bool) -> EvaluationPlan:
-    from citewell_lab.evaluation.methods import gains
-    from citewell_lab.evaluation.plan import EvaluationPlan
+    from citewell_lab.evaluation.methods import EvaluationPlan, gains
 
     methods = _methods(options, flags, own)
     pairs: tuple[tuple[str, str], ...] = ()
@@ -332,11 +329,6 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[SearchM
         names = [name.partition(":")[0] for name in flags["compare"]]
         chosen += methods.named(list(dict.fromkeys(names)), options)
     ablations = [methods.without(name, options) for name in flags["without"]]
-    if flags["fusion"]:
-        # The ranker orders every candidate whatever their fusion: without it, the fusion's effect
-        # shows.
-        plain = methods.known(options)
-        ablations += [methods.with_fusion(flags["fusion"]), plain["rrf"], plain["max"]]
     deep = [one for one in ablations if one.tier == "deep"]
     if flags["mode"]:
         chosen += methods.mode(flags["mode"], options)

@@ -204,7 +204,7 @@ def _read(program: str, version: str, folder: Path | None) -> Version:
 @with_questions
 @click.option(
     "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
-    help="Program to tune: choose one paper, order all at once, or judge them one by one.",
+    help="Program to tune: choose one paper, or order all.",
 )  # fmt: skip
 @click.option(
     "--optimizer", "optimizers", multiple=True, type=click.Choice(OPTIMIZERS),
@@ -334,7 +334,7 @@ def _page(tuning: Tuning) -> str:
 )  # fmt: skip
 @click.option(
     "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
-    help="Task: choose one paper, order all at once, or judge them one by one.",
+    help="Task: choose one paper, or order all.",
 )  # fmt: skip
 @click.option("--json", "json_path", type=PATH, help="Write the figures.")
 @click.option("--html", "html_path", type=PATH, help="Write an HTML report with a plot.")

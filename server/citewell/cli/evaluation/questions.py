@@ -115,7 +115,7 @@ def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]
 
 
 def _part(question: Question, schema: str) -> str:
-    from citewell_lab.training.split import dev_part, question_part
+    from citewell_lab.training.data import dev_part, question_part
 
     if schema == "contexts":
         unit = next((t[11:] for t in question.tags if t.startswith("repository:")), question.paper)

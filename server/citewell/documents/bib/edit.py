@@ -12,8 +12,17 @@ from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.bib.style import BibStyle, detect_style, entry_text, field_start
 from citewell.documents.bib.work import entry_work, find_work
 from citewell.documents.keys.pattern import make_key
-from citewell.model.bib import BibBlock, BibEntry, BibField, BibFile, FileEdit, TextEdit
-from citewell.model.bib_value import literal_end, literal_value, plain_value
+from citewell.model.bib import (
+    BibBlock,
+    BibEntry,
+    BibField,
+    BibFile,
+    FileEdit,
+    TextEdit,
+    literal_end,
+    literal_value,
+    plain_value,
+)
 from citewell.model.document import Span
 from citewell.model.work import Work
 from citewell.options.tree import BibOptions

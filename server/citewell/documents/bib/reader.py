@@ -27,7 +27,7 @@ _BLOCKS = frozenset({"string", "preamble", "comment"})
 
 
 def parse_bib(text: str, path: str = "") -> BibFile:
-    """Parse a .bib file; never raises, except `ReadCancelled` on a watched thread.
+    """Parse a .bib file; never raises.
 
     `problems` of the result lists each fault with its line; the result has all intact entries, and
     the broken ones as far as they can be parsed.

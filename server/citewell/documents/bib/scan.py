@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Mapping
 from sys import intern
 
-from citewell.model.bib_body import BibBody, BibFault
-from citewell.model.bib_value import literal_end
+from citewell.model.bib import BibBody, BibFault, literal_end
 
 # Every repetition is possessive: no input causes backtracking, and parsing is linear.
 HEAD = re.compile(r"@\s*+([A-Za-z][\w+-]*+)\s*+([{(])")

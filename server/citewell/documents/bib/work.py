@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from citewell.model.bib import BibEntry, BibFile, TextEdit
-from citewell.model.bib_body import BibBody
+from citewell.model.bib import BibBody, BibEntry, BibFile, TextEdit
 from citewell.model.check import Mark
 from citewell.model.document import Span
 from citewell.model.fields import BIB_FIELDS, RECORDED, value_of
@@ -20,7 +19,7 @@ from citewell.model.identifiers import arxiv_id, normalise_doi
 from citewell.model.lazy_pattern import lazy_pattern
 from citewell.model.names import family_key
 from citewell.model.titles import normalise_title, plain_title, title_key
-from citewell.model.venues import ABBREVIATIONS, SHORT, shown_venue, venue_ids
+from citewell.model.venues import ABBREVIATIONS, SHORT, is_one_journal, shown_venue, venue_ids
 from citewell.model.work import Provenance, Work
 
 _DEPTH = 5
@@ -363,20 +362,65 @@ def written_venue(name: str) -> str:
 
 
 Form = Literal["full", "iso", "acronym", "proc"]
-_WORDS = {
-    **{full: short for short, full in ABBREVIATIONS.items()},
-    "american": "am", "analysis": "anal", "annals": "ann", "applied": "appl",
-    "applications": "appl", "biology": "biol", "bulletin": "bull", "chemical": "chem",
-    "chemistry": "chem", "computational": "comput", "computer": "comput", "computing": "comput",
-    "engineering": "eng", "international": "int", "learning": "learn", "letters": "lett",
-    "mathematics": "math", "mathematical": "math", "medical": "med", "medicine": "med",
-    "molecular": "mol", "physical": "phys", "physics": "phys", "quarterly": "q",
-    "recognition": "recognit", "reports": "rep", "review": "rev", "reviews": "rev",
-    "society": "soc", "statistical": "stat", "statistics": "stat", "theoretical": "theor",
-    "theory": "theory", "vision": "vis",
-}  # fmt: skip
-"""Words in venue names by their ISO 4 abbreviations."""
-_LINKING = frozenset("a an and at for in of on the to".split())
+_STEMS = """
+    academ=acad acoust adaptive=adapt administrat=adm advance=adv aeronaut aesthet
+    agricultur=agric agron algebr allerg america=a american=am analysis=anal analytical=anal
+    anatom=anat annals=ann annual=annu anthropol antimicrob applications=appl applied=appl
+    aquatic=aquat archaeol architect=archit archives=arch artificial=artif association=assoc
+    astronom=astron astrophys atmospher=atmos australian=aust automat=autom behavio=behav
+    biochem bioeng bioinform biolog=biol biomech biomed biophys biotechnol botan=bot british=br
+    bulletin=bull business=bus canadian=can cardiol cardiovasc catal chemi=chem chromatogr
+    climate=clim climatol clinic=clin cognit=cogn combinat=comb communicat=commun
+    comparative=comp comput condensed=condens conference=conf conservat=conserv construct=constr
+    contemporary=contemp control critic=crit crystallogr cultur=cult current=curr
+    cybernet=cybern dermatol design=des development=dev diagnos=diagn digital=dig
+    discover=discov disease=dis dynamic=dyn earthquake=earthq ecolog=ecol ecology=ecol
+    economet=econom econometr=econom economi=econ education=educ electric=electr electrochem
+    electron empiric=empir endocrinol engineer=eng england=engl environment=environ epidemiol
+    ergonom=ergon europe=eur evolution=evol experiment=exp foundation=found functional=funct
+    fundament=fundam gastroenterol general=gen genetic=genet genom geochem geograph=geogr
+    geolog=geol geomorphol geophys geoscien=geosci gerontol global=glob graphic=graph gynecol
+    hematol histor=hist hospital=hosp human=hum hydraul hydrol imag immunol industr=ind infect
+    informatics=inform information=inf inorganic=inorg institut=inst instrument=instrum
+    integra=integr intellig=intell interdisciplin=interdiscip international=int
+    investigat=investig journal=j knowledge=knowl laborator=lab language=lang learning=learn
+    letter=lett librar=libr linguist literature=lit machine=mach macromol magazine=mag
+    magnet=magn management=manag manufactur=manuf marine=mar marketing=mark material=mater
+    mathemat=math measure=meas mechan=mech medic=med memoir=mem metabol=metab metallurg=metall
+    meteorol microbiol microelectron microscop=microsc military=mil mineral=miner modern=mod
+    molecul=mol monthly=mon multimedia=multimed multivaria=multivar nanotechnol national=natl
+    natural=nat nature=nat network=netw neurobiol neurol neuroscien=neurosci notices=not
+    nuclear=nucl nutrition=nutr obstet occupational=occup oceanograph=oceanogr oncol
+    operation=oper ophthalmol optic=opt optimiz=optim organic=org organiza=organ organomet
+    orthop paediatr paleontol parasitol particle=part patholog=pathol pediatr perception=percept
+    personalit=pers perspective=perspect pharmacol philosoph=philos photogramm photon
+    physic=phys physiol planning=plan political=polit politics=polit polymer=polym
+    population=popul practi=pract probabilit=probab proceedings=proc processing=process
+    production=prod progress=prog psychiatr psychol psychometr publication=publ
+    quantitative=quant quarterly=q radiat radiolog=radiol recognition=recognit record=rec
+    region=reg rehabil reliabilit=reliab report=rep reproduct=reprod research=res
+    resource=resour respirat=respir review=rev rheumatol robot royal=r scien=sci scientific=sci
+    security=secur seismol sensing=sens series=ser simulat=simul social=soc societ=soc
+    sociolog=sociol software=softw spectroscop=spectrosc states=s statistic=stat stochast=stoch
+    structur=struct studies=stud supplement=suppl surger=surg survey=surv sustain symposi=symp
+    system=syst technical=tech technol telecommun theoret=theor theori=theor therap=ther therm
+    topology=topol toxicol transaction=trans transport=transp tropic=trop ultrason united=u
+    universit=univ veterinar=vet virol vision=vis visual=vis wireless=wirel zoolog=zool
+"""
+_ISO_4 = {stem: short or stem for one in _STEMS.split() for stem, _, short in (one.partition("="),)}
+"""Beginnings of words in venue names, with the ISO 4 abbreviations of these words (List of Title
+Word Abbreviations)."""
+
+
+def _iso_4(word: str) -> str:
+    """The abbreviation of a word without its full stop; a word that is not abbreviated stays."""
+    lower = word.lower()
+    ends = range(len(lower), 2, -1)
+    short = next((found for end in ends if (found := _ISO_4.get(lower[:end]))), lower)
+    return short.capitalize() if len(lower) - len(short) > 1 else ""
+
+
+_LINKING = frozenset("& a an and at for in its of on the to".split())
 _PROC = re.compile(r"^(?:in )?proc\.? (?:of )?(?:the )?(?=\S+$)", re.IGNORECASE)
 _YEAR = re.compile(r"\s*['’]?(?:(?:19|20)\d\d|\d\d)$")
 
@@ -398,7 +442,7 @@ def _form(name: str) -> Form:
     return "iso" if any(cut) else "full"
 
 
-_ISO_WORDS = frozenset(_WORDS.values())
+_ISO_WORDS = frozenset(_ISO_4.values()) | ABBREVIATIONS.keys()
 
 
 def venue_in_file(name: str, held: Iterable[str], *, journal: bool) -> str:
@@ -407,10 +451,11 @@ def venue_in_file(name: str, held: Iterable[str], *, journal: bool) -> str:
     name = name if journal else written_venue(name)
     ids = venue_ids(name)
     names = tuple(held)
-    if ids and not _ANOTHER.search(name):
+    if not _ANOTHER.search(name):
         same = Counter(
             one for one in names
-            if venue_ids(one) == ids and not _NUMBERED.search(one) and not _ANOTHER.search(one)
+            if (venue_ids(one) == ids if ids else journal and is_one_journal(one, name))
+            and not _NUMBERED.search(one) and not _ANOTHER.search(one)
         )  # fmt: skip
         if same:
             return same.most_common(1)[0][0]
@@ -425,12 +470,7 @@ def venue_in_file(name: str, held: Iterable[str], *, journal: bool) -> str:
 
 def _abbreviated(name: str) -> str:
     """The name abbreviated according to ISO 4; a single word stays."""
-    words = [word for word in name.split() if word.lower() not in _LINKING]
+    words = [word.strip(",") for word in name.split() if word.lower() not in _LINKING]
     if len(words) < 2:
         return name
-    cut = []
-    for word in words:
-        short = _WORDS.get(word.strip(",").lower(), "")
-        same = not short or short == word.strip(",").lower()
-        cut.append(word.strip(",") if same else f"{short.capitalize()}.")
-    return " ".join(cut)
+    return " ".join(f"{short}." if (short := _iso_4(word)) else word for word in words)

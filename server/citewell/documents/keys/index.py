@@ -17,9 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_body import BibBody
-from citewell.model.bib_value import plain_value
+from citewell.model.bib import BibBody, BibEntry, BibFile, plain_value
 from citewell.model.titles import fold, in_pairs
 
 # The words of many entries in arrays: for each word its entries and fields.

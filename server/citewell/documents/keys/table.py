@@ -16,9 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_body import BibBody
-from citewell.model.bib_value import literal_end
+from citewell.model.bib import BibBody, BibEntry, BibFile, literal_end
 from citewell.model.document import Document, Format, Span
 
 # Whether keys that differ only in case are equal: in BibTeX, not in biblatex and Pandoc.

@@ -19,16 +19,18 @@ from typing import BinaryIO
 
 import msgspec
 
-from citewell.documents.pdf import read as problems
-from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
+from citewell.documents.pdf.read import LENGTH, OUT_OF_MEMORY, Reply, broken, problem_of
 from citewell.documents.textfile import file_error
+from citewell.model.installing import install_command
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
 from citewell.model.system.child_process import start_child
-from citewell.model.system.closing import Closing
+from citewell.model.system.files import Closing
 from citewell.options.tree import PdfOptions
 
 MAX_FILE_MB = 1_000
+MEMORY_MB = 1_000
+"""Memory limit of the reading process (Linux and macOS)."""
 MAX_PAGES = 1_000
 """Pages read of a file; of a longer one, the first and the last."""
 _MAX_FRAME = 500_000_000
@@ -74,20 +76,20 @@ class PdfReader(Closing):
             body = self._replies.get(timeout=seconds + (_STARTING_SECONDS if fresh else 0.0))
         except queue.Empty:
             self._end()
-            return problems.slow(path, seconds)
+            return problem_of(path, "pdf-slow", seconds=seconds)
         except OSError:
             body = None
         if body is None:
             code = self._end()
             if code == OUT_OF_MEMORY:
-                return problems.heavy(path, self._options.memory_mb)
-            return problems.crashed(path)
+                return problem_of(path, "pdf-memory", megabytes=MEMORY_MB)
+            return problem_of(path, "pdf-crash")
         try:
             reply = msgspec.msgpack.decode(body, type=Reply)
         except msgspec.DecodeError:
             self._end()
-            return problems.crashed(path)
-        return reply.paper or reply.problem or problems.crashed(path)
+            return problem_of(path, "pdf-crash")
+        return reply.paper or reply.problem or problem_of(path, "pdf-crash")
 
     def close(self) -> None:
         """End the process."""
@@ -100,9 +102,9 @@ class PdfReader(Closing):
         self._files += 1
         if self._process is not None:
             return self._process, False
-        limits = (str(self._options.memory_mb), str(MAX_PAGES))
+        limits = (str(MEMORY_MB), str(MAX_PAGES))
         process = start_child(
-            (sys.executable, "-P", "-m", "citewell.documents.pdf.child", *limits),
+            (sys.executable, "-P", "-m", "citewell.documents.pdf.read", *limits),
             environment={**os.environ, "PYTHONUTF8": "1"},
             stderr=subprocess.DEVNULL,
         )
@@ -143,7 +145,7 @@ def _receive(pipe: BinaryIO, replies: queue.Queue[bytes | None]) -> None:
 def _refused(path: Path) -> Problem | None:
     """The reason not to open a file, or None."""
     if find_spec("pypdfium2") is None:
-        return problems.not_installed(path)
+        return problem_of(path, "pdf-not-installed", command=install_command("pdf"))
     try:
         size = path.stat().st_size
         if not path.is_file():
@@ -155,5 +157,5 @@ def _refused(path: Path) -> Problem | None:
     except OSError as error:
         return file_error(error, path, "read").problem
     if size > MAX_FILE_MB * 1_000_000:
-        return problems.large(path, MAX_FILE_MB)
-    return None if b"%PDF-" in head else problems.broken(path, "it does not begin as one")
+        return problem_of(path, "file-too-large", megabytes=MAX_FILE_MB)
+    return None if b"%PDF-" in head else broken(path, "it does not begin as one")

@@ -13,8 +13,7 @@ from citewell.documents.markdown.yaml_block import front_matter_span, read_front
 from citewell.documents.project.includes import absolute, folders_above
 from citewell.documents.textfile import newline_of
 from citewell.model.bib import BibFile, FileEdit, TextEdit
-from citewell.model.document import BibDeclaration, Document, Format, Span
-from citewell.model.flavours import CSL_SUFFIXES
+from citewell.model.document import CSL_SUFFIXES, BibDeclaration, Document, Format, Span
 
 # The personal TeX tree, with an author's bibliographies for all papers.
 

@@ -19,9 +19,16 @@ from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import read_text
 from citewell.model.bib import BibFile
-from citewell.model.cancel import ReadCancelled, reading
-from citewell.model.document import Document, Format, IncludeMacro, Span
-from citewell.model.flavours import CSL_SUFFIXES, PAPER_SUFFIXES, format_of
+from citewell.model.cancel import reading
+from citewell.model.document import (
+    CSL_SUFFIXES,
+    PAPER_SUFFIXES,
+    Document,
+    Format,
+    IncludeMacro,
+    Span,
+    format_of,
+)
 from citewell.model.problem import Problem
 from citewell.model.system.files import FileError
 from citewell.options.tree import DocumentOptions
@@ -158,8 +165,6 @@ class FileCache:
         self._keys: dict[Path, list[FileKeys]] = {}
         self._listings: dict[tuple[Path, ...], SourceFiles] = {}
         self._listed: dict[tuple[Path, ...], tuple[float, list[Path]]] = {}
-        self._cancelled: dict[Path, tuple[str, Problem]] = {}
-        """Texts of bibliographies with a cancelled read."""
 
     def listed_bibs(self, roots: tuple[Path, ...]) -> list[Path]:
         """The .bib files of a workspace; folders are checked at most once a second, since each of a
@@ -173,25 +178,7 @@ class FileCache:
         return found
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
-        """The text of a file; None if it does not exist, a Problem if it cannot be read, or if
-        reading this text was cancelled."""
-        found = self._text(path, overlay)
-        if path in self._cancelled:
-            text, problem = self._cancelled[path]
-            return problem if found is text or found == text else found
-        return found
-
-    def cancelled(self) -> list[Problem]:
-        """The bibliographies with a cancelled read."""
-        return [problem for _, problem in self._cancelled.values()]
-
-    def try_again(self, path: Path | None = None) -> None:
-        """Retry the cancelled read of a bibliography, or of all."""
-        if path is None:
-            self._cancelled.clear()
-        self._cancelled.pop(path or Path(), None)
-
-    def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
+        """The text of a file; None if it does not exist, a Problem if it cannot be read."""
         if overlay is not None and (text := overlay(path)) is not None:
             known = self._sources.get(path)
             if known is None or known.text != text:
@@ -264,24 +251,14 @@ class FileCache:
         return scans[depends]
 
     def bib(self, path: Path, text: str) -> BibFile:
-        """The bibliography of a file; a changed text is parsed from the change on. It has no
-        entries if its read was cancelled. Raises `ReadCancelled` when the author cancels this read.
-        """
+        """The bibliography of a file; a changed text is parsed from the change on."""
         if path.suffix.lower() in CSL_SUFFIXES:
             return self.held_bib(path, text)
         known = self._bibs.get(path)
         if known is not None and (known.text is text or known.text == text):
             return known
-        passed = self._cancelled.get(path)
-        if passed is not None and passed[0] == text:
-            return BibFile(str(path), text)
-        try:
-            with reading(path.name, _entries_about(text, known)):
-                parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
-        except ReadCancelled:
-            self._cancelled[path] = text, _read_cancelled(path)
-            raise
-        self._cancelled.pop(path, None)
+        with reading(path.name, _entries_about(text, known)):
+            parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
         self._bibs[path] = parsed
         return parsed
 
@@ -318,15 +295,6 @@ def _entries_about(text: str, known: BibFile | None) -> int:
     if known is not None and 2 * len(known.text) > len(text):
         return len(known.entries)
     return text.count("\n@")
-
-
-def _read_cancelled(path: Path) -> Problem:
-    return Problem(
-        "bib-read-cancelled",
-        f"Reading {path.name} was cancelled; its entries are unknown.",
-        "Citewell reads it when you open or change it.",
-        str(path),
-    )
 
 
 _BINARY = re.compile("[\x00\x01\x02\x03]")

@@ -9,8 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from citewell.model.document import Document, Format, Include, IncludeMacro
-from citewell.model.flavours import FLAVOURS, LATEX_SUFFIXES, PAPER_SUFFIXES
+from citewell.model.document import (
+    FLAVOURS,
+    LATEX_SUFFIXES,
+    PAPER_SUFFIXES,
+    Document,
+    Format,
+    Include,
+    IncludeMacro,
+)
 
 SOURCE_SUFFIXES = (
     *(suffix for one in FLAVOURS if one.format is not Format.BIBTEX for suffix in one.suffixes),

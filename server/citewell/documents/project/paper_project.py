@@ -15,8 +15,7 @@ from citewell.documents.project.files import FileCache, Overlay
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.project_files import ProjectFiles
 from citewell.model.bib import BibEntry, BibFile, FileEdit
-from citewell.model.document import Document, KeyUse
-from citewell.model.flavours import CSL_SUFFIXES, MARKDOWN_SUFFIXES
+from citewell.model.document import CSL_SUFFIXES, MARKDOWN_SUFFIXES, Document, KeyUse
 from citewell.model.problem import CitewellError, Problem
 from citewell.model.query import CitingPaper, Reference
 from citewell.options import Options
@@ -276,9 +275,9 @@ class TextFiles(FileCache):
         self.paths = paths
         """The given files."""
 
-    def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
+    def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
         text = None if overlay is None else overlay(path)
-        return None if text is None else super()._text(path, lambda _: text)
+        return None if text is None else super().text(path, lambda _: text)
 
 
 class TextProject(Project):

@@ -186,7 +186,7 @@ class ProjectFiles:
 
     @property
     def unread_bibs(self) -> tuple[Path, ...]:
-        """Bibliographies without known content: missing, unreadable, or cancelled."""
+        """Bibliographies without known content: missing or unreadable."""
         return self._unread
 
     @property

@@ -21,9 +21,8 @@ from citewell.documents.project.includes import is_main, main_files
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.project_files import shape_of
 from citewell.model.bib import BibFile
-from citewell.model.cancel import ReadCancelled, reading, stepper
-from citewell.model.document import Document, Format
-from citewell.model.flavours import PAPER_SUFFIXES
+from citewell.model.cancel import reading, stepper
+from citewell.model.document import PAPER_SUFFIXES, Document, Format
 from citewell.model.problem import Problem
 from citewell.options.tree import BibOptions
 
@@ -67,8 +66,6 @@ class Workspace:
         self._read: Overlay = lambda path: None
         self._files: dict[Path, _File] = {}
         self._is_read = False
-        self._passed_over: set[Path] = set()
-        """Files with a read that the author cancelled."""
         self._own_folders: frozenset[Path] = frozenset()
         self._seen: set[Path] = set()
         """Files checked since the last refresh."""
@@ -150,8 +147,7 @@ class Workspace:
 
     def read_ahead(self, read: Overlay, seconds: float) -> bool:
         """Scan new files for about `seconds`; True when none is left. A large workspace can thus be
-        read in pieces, with other work in between. Raises `ReadCancelled` on a thread with a
-        cancelled read; the remaining files are then skipped."""
+        read in pieces, with other work in between."""
         if self._is_read:
             return True
         limit = time.monotonic() + seconds
@@ -166,26 +162,11 @@ class Workspace:
                 file = self._file(path)
                 if file.text is not None and (file.is_main or file.cites):
                     self._cache.document(path, file.text)
-                try:
-                    step()
-                except ReadCancelled:
-                    self._passed_over.update(set(listed) - set(self._files))
-                    self._is_read = True
-                    raise
+                step()
                 if time.monotonic() > limit:
                     return False
         self._is_read = True
         return True
-
-    @property
-    def passed_over(self) -> int:
-        """Number of files skipped because the author cancelled."""
-        return len(self._passed_over)
-
-    def take_up(self) -> None:
-        """Read the skipped files at the next `read_ahead`."""
-        self._passed_over.clear()
-        self._is_read = False
 
     def of(self, path: Path) -> tuple[Project, ...]:
         """The projects that contain a file; at least one for a document, maybe none for a .bib."""
@@ -294,17 +275,13 @@ class Workspace:
         if known is not None and path in self._seen:
             return known
         self._seen.add(path)
-        if path in self._passed_over:
-            if self._read(path) is None:
-                return _File(None, None)
-            self._passed_over.discard(path)  # the file is open
         found = self._cache.text(path, self._read)
         if known is None or known.found is not found:
             self._files[path] = known = _look(path, found)
         return known
 
     def _text_now(self, path: Path) -> str | None:
-        """The current text of a file, even of a skipped one; checked at every call."""
+        """The current text of a file, checked at every call."""
         found = self._cache.text(path, self._read)
         return found if isinstance(found, str) else None
 

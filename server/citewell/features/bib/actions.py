@@ -21,8 +21,7 @@ from citewell.features.bib.sort import By, sort_entries, unused_entries, without
 from citewell.features.checking.lint import lint_bib
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Problem, Work
-from citewell.model.bib import BibEntry, BibField, BibFile, FileEdit, TextEdit
-from citewell.model.bib_value import literal_value
+from citewell.model.bib import BibEntry, BibField, BibFile, FileEdit, TextEdit, literal_value
 from citewell.model.document import Document, Span
 from citewell.model.fields import BIB_FIELDS, PRINTED, VENUE_FIELDS, with_trait
 from citewell.model.names import family_key, split_authors

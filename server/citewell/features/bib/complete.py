@@ -13,8 +13,7 @@ from pathlib import Path, PurePath
 import msgspec
 
 from citewell.documents.bib.work import known_venues
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_value import MONTHS, literal_end, literal_value
+from citewell.model.bib import MONTHS, BibEntry, BibFile, literal_end, literal_value
 from citewell.model.document import Document, Format, Span
 from citewell.model.fields import BIB_FIELDS, ENTRY_TYPES, VENUE_FIELDS, missing_fields, with_trait
 from citewell.model.titles import fold

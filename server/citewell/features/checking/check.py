@@ -30,6 +30,7 @@ from citewell.model.cancel import cooperative
 from citewell.model.check import INVENTED, Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.display_text import shorten
 from citewell.model.document import (
+    CSL_SUFFIXES,
     Diagnostic,
     Document,
     Format,
@@ -39,7 +40,6 @@ from citewell.model.document import (
     Span,
 )
 from citewell.model.fields import BIB_FIELDS, NO_WORKS
-from citewell.model.flavours import CSL_SUFFIXES
 from citewell.model.system.files import FileError
 from citewell.model.titles import plain_title
 from citewell.model.words import VERDICTS, assurance

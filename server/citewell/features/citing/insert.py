@@ -28,8 +28,7 @@ from citewell.features.citing.known_works import KnownWorks
 from citewell.features.citing.write import RebasedText, unified_diff
 from citewell.model import Evidence, Problem, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
-from citewell.model.document import Document, Placeholder, Span
-from citewell.model.flavours import CSL_SUFFIXES
+from citewell.model.document import CSL_SUFFIXES, Document, Placeholder, Span
 from citewell.model.work import Provenance
 from citewell.options import Options
 

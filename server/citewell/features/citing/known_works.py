@@ -16,8 +16,7 @@ from citewell.documents.keys.pattern import DEFAULT_PATTERN, make_key
 from citewell.engine.contract import Engine
 from citewell.engine.identified import work_identified
 from citewell.model import CitewellError, Problem, Query, Work
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_body import NO_IDENTITY
+from citewell.model.bib import NO_IDENTITY, BibEntry, BibFile
 from citewell.model.cancel import cooperative
 from citewell.model.identifiers import (
     Identifier,

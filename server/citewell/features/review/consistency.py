@@ -15,14 +15,13 @@ from typing import Any
 import msgspec
 
 from citewell.features.checking.lint_rule import ignored_in
-from citewell.model.bib import BibEntry, BibFile, TextEdit
-from citewell.model.bib_value import literal_end
+from citewell.model.bib import BibEntry, BibFile, TextEdit, literal_end
 from citewell.model.display_text import shorten
 from citewell.model.document import Diagnostic, Format, Level, Span
 from citewell.model.fields import NO_WORKS
 from citewell.model.names import is_organisation
 from citewell.model.titles import normalise_title
-from citewell.model.venues import SHORT, shown_venue, venue_ids
+from citewell.model.venues import SHORT, is_one_journal, shown_venue, venue_ids
 
 FEWEST = 3
 """Entries of one venue or kind from which they have a usual form."""
@@ -65,6 +64,8 @@ class Inconsistency(msgspec.Struct, frozen=True, kw_only=True):
     def diagnostic(self) -> Diagnostic:
         """The finding in the form of a diagnostic."""
         data = {"key": self.keys[0], "hint": f"In {_listed(self.keys)}."}
+        if self.edits:
+            data["fix"] = self.code
         return Diagnostic(
             code=self.code,
             span=self.span,
@@ -161,13 +162,8 @@ def _venues(entries: Sequence[BibEntry]) -> Iterator[Inconsistency]:
 def _are_alike(names: Sequence[str]) -> bool:
     """Whether the names of journals are one name, of which some are abbreviations: an id may stand
     for several journals of a publisher."""
-    forms = [normalise_title(re.sub(r"\b(?:of|the|and|on|in|for|&)\b", " ", one)) for one in names]
-    full = max(forms, key=len).split()
-    return all(
-        len(words := form.split()) == 1
-        or (len(words) == len(full) and all(map(str.startswith, full, words)))
-        for form in forms
-    )
+    full = max(names, key=len)
+    return all(len(normalise_title(one).split()) == 1 or is_one_journal(one, full) for one in names)
 
 
 def _form_of(entry: BibEntry, text: str) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 
 from citewell.documents.bib.work import inherited, venue_named
 from citewell.model import Author, Work
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_value import MONTHS, literal_value
+from citewell.model.bib import MONTHS, BibEntry, BibFile, literal_value
 from citewell.model.fields import BIB_FIELDS, DETAILS, value_of
 from citewell.model.identifiers import web_address
 from citewell.model.names import ends_with_others, split_authors

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from citewell.documents.prose import split_sentences
+from citewell.documents.context import split_sentences
 from citewell.model import Evidence, Hit, Problem, Query, Work
 from citewell.model.display_text import shorten
 from citewell.model.languages import STOPWORDS

@@ -27,7 +27,7 @@ from citewell.model.display_text import shorten
 if TYPE_CHECKING:
     from citewell.features.citing.complete import FindWork, NewKey
     from citewell.model import Work
-    from citewell.model.overview import Overview
+    from citewell.model.llm import Overview
     from citewell.usecases.explore.contract import Exploration, ExploredWork, ExploreQuery
 
 EXPLORE = "citewell.explore"
@@ -107,7 +107,7 @@ class Explorer(Struct, frozen=True, eq=False):
         _, find_work, new_key = await self.picker.own_entries(snapshot, wanted.uri)
         query = wanted.query
         if not query.strip() and snapshot is not None:
-            from citewell.documents.prose import passage_text
+            from citewell.documents.context import passage_text
 
             span = range_of(wanted.range, wanted.position, snapshot.index)
             query = await self.picker.projects.read(lambda: passage_text(snapshot.document, span))

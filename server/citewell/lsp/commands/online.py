@@ -145,7 +145,7 @@ class Consent:
 
     def _write(self, values: Mapping[str, Any]) -> Path | None:
         """Set values in the user's settings file; its path, or None where that failed."""
-        from citewell.options.remember import remember, user_file_in_use
+        from citewell.options.merge import remember, user_file_in_use
 
         settings = self._editor.settings
         path = user_file_in_use(settings.user_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,15 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.protocol.progress import Report, on_thread, with_progress
 from citewell.lsp.registry import Command, Handlers
+from citewell.lsp.requests.review_actions import NAME, arguments_of, titles_of
 from citewell.lsp.state.memory import ReviewedFiles
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.documents.project.paper_project import Project
     from citewell.features.review.report import Review
+    from citewell.model.bib import BibFile
+    from citewell.model.document import Diagnostic, Document
 
 REVIEW = "citewell.review"
 
@@ -52,9 +56,9 @@ class Reviewer(Struct, frozen=True, eq=False):
 
     async def review(self, uri: str) -> dict[str, Any]:
         """The findings as `rows` with their places, by part, the `figures` as rows of two texts,
-        and a `summary`; no rows for a file that is not open, or where the author cancelled. The row
-        of an uncited name has the arguments of `citewell.insertPaper` that cite it there. What only
-        a review finds is underlined from now on."""
+        and a `summary`; no rows for a file that is not open, or where the author cancelled. A row
+        has its `actions` ("cite", "consistent", "silence"): the arguments of `citewell.act`. What
+        only a review finds is underlined from now on."""
         from citewell.features.review.report import figure_rows
         from citewell.usecases.review import ReviewTask
 
@@ -74,45 +78,52 @@ class Reviewer(Struct, frozen=True, eq=False):
         found = await with_progress(self.editor, "reviewing the paper", job)
         if found is None:
             return {"rows": []}
-        self.reviewed.take(task.own_findings())
+        by_file = task.findings_by_file()
+        self.reviewed.take(by_file)
         self.editor.show_problems(found.problems, again=True)
         counts = ", ".join(f"{count} {weight.value}" for weight, count in found.weights.items())
         return {
-            "rows": self._rows(found, project),
+            "rows": self._rows(found, project, by_file),
             "figures": figure_rows(found.figures),
             "summary": counts or "no findings",
         }
 
-    def _rows(self, found: Review, project: Project) -> list[dict[str, Any]]:
-        from citewell.features.review.names import NAME
-
-        encoding = self.editor.encoding
-        indexes: dict[str, LineIndex] = {}
-        texts = {str(path): one.text for path, one in project.documents.items()}
-        texts |= {bib.path: bib.text for bib in project.bibliographies}
+    def _rows(
+        self,
+        review: Review,
+        project: Project,
+        by_file: Mapping[Path, tuple[str, Sequence[Diagnostic]]],
+    ) -> list[dict[str, Any]]:
+        sources: dict[str, Document | BibFile] = {
+            **{str(path): one for path, one in project.documents.items()},
+            **{bib.path: bib for bib in project.bibliographies},
+        }
+        diagnostics = {
+            (str(path), *arguments_of(one).values()): one
+            for path, (_, found) in by_file.items()
+            for one in found
+        }
+        indexes = {path: LineIndex(one.text, self.editor.encoding) for path, one in sources.items()}
         rows = []
-        for title, findings in found.by_part():
+        for title, findings in review.by_part():
             for one in findings:
-                text = texts.get(one.path, "")
-                index = indexes.setdefault(one.path, LineIndex(text, encoding))
-                start = index.starts[min(one.line, len(index.starts) - 1) - 1]
-                at = start + one.column - 1
-                place = index.position(at)
-                uri = from_fs_path(str(Path(one.path)))
-                cite = {}
-                if one.code == "name-uncited" and (name := NAME.match(text, at)) is not None:
-                    end = _range(index.position(name.end()))["end"]
-                    cite = {"cite": {"uri": uri, "work": "" if one.key else one.work,
-                                     "key": one.key, "position": end}}  # fmt: skip
+                index = indexes[one.path]
+                start = index.starts[one.line - 1] + one.column - 1
+                found = diagnostics[one.path, one.code, one.message, start]
+                uri = from_fs_path(one.path)
                 rows.append({
                     "uri": uri,
-                    "range": _range(place),
+                    "range": _range(index.position(start)),
                     "group": title,
                     "code": one.code,
                     "weight": one.weight,
                     "message": one.message,
                     "hint": one.hint,
-                    **cite,
+                    "actions": {
+                        name: {"uri": uri, "provider": NAME, "name": name, "title": words,
+                               "arguments": arguments_of(found)}
+                        for name, words in titles_of(found, sources[one.path]).items()
+                    },
                 })  # fmt: skip
         return rows
 

@@ -19,7 +19,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.open_document import LineIndex, OpenDocument
 from citewell.lsp.protocol.wire import Location, Range
-from citewell.model.flavours import LANGUAGE_SUFFIXES
+from citewell.model.document import LANGUAGE_SUFFIXES
 from citewell.options import Options
 from citewell.options.folders import working_folder
 

@@ -22,9 +22,8 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.citing.insert import taken_keys, with_lower_case
 from citewell.features.citing.known_works import KnownWorks
-from citewell.model import CitingPaper, Problem, Work
-from citewell.model.bib import BibBlock, BibEntry, BibFile
-from citewell.model.bib_body import BibBody
+from citewell.model import CitingPaper, Work
+from citewell.model.bib import BibBlock, BibBody, BibEntry, BibFile
 from citewell.model.document import Document, Span
 from citewell.options import Options
 
@@ -391,24 +390,6 @@ class ProjectCache:
         """Read some of the workspace; True when all of it has been read."""
         return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
 
-    def cancelled(self) -> list[Problem]:
-        """The problems of files with a cancelled read."""
-        found = [problem for cache in self._caches.values() for problem in cache.cancelled()]
-        left = sum(workspace.passed_over for workspace in self._workspaces.values())
-        return [*found, _left(left)] if left else found
-
-    def take_up(self) -> None:
-        """Read the skipped files after all."""
-        for cache in self._caches.values():
-            cache.try_again()
-        for workspace in self._workspaces.values():
-            workspace.take_up()
-
-    def try_again(self, path: Path) -> None:
-        """Read one skipped bibliography after all."""
-        for cache in self._caches.values():
-            cache.try_again(path)
-
     def _workspace(self, wanted: DocumentInput) -> Workspace:
         options = wanted.options
         setting = (options.documents, options.bib, wanted.roots)
@@ -434,14 +415,6 @@ class ProjectCache:
 
     def _cache(self, options: Options) -> FileCache:
         return self._caches.setdefault(options.documents, FileCache(options.documents))
-
-
-def _left(count: int) -> Problem:
-    return Problem(
-        "workspace-read-cancelled",
-        f"{count} files of the workspace were not read; their keys are unknown.",
-        "Each is read when you open it, all when you rename a key.",
-    )
 
 
 def _file_versions(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:

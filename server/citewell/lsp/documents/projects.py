@@ -7,38 +7,29 @@ them. All tables here belong to the event loop.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from citewell.engine.process_memory import trim_heap
+from citewell.engine.processes import trim_heap
 from citewell.lsp.documents.buffers import Buffers, Snapshot, WorkspaceSnapshot, is_bibliography
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import ProgressBar
-from citewell.model import CitewellError, Problem
-from citewell.model.cancel import ReadCancelled, watch_this_thread
-from citewell.model.document import Format
-from citewell.model.flavours import format_of
+from citewell.model.cancel import watch_this_thread
+from citewell.model.document import Format, format_of
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import DocumentInput, ProjectCache, ProjectState
     from citewell.model.bib import BibFile
     from citewell.model.document import Document
 
-# Progress, with a cancel button, while large files and workspaces are read.
-#
-# The reader thread reports its progress at each step; nothing is shown for the first second. Once
-# the author cancels, the thread abandons what it is reading, and anything else in this round that
-# takes longer than a moment: a .bib counts as unknown until it is opened or changes, and unread
-# files of a workspace until they are opened. The job that caused the reading then runs again with
-# what is available.
+# Progress while large files and workspaces are read; nothing is shown for the first second.
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +38,6 @@ BEFORE_SHOWN = 1.0
 LOOK_SECONDS = 0.1
 IDLE_SECONDS = 0.3
 """Seconds without reading after which everything counts as read."""
-PATIENCE = 0.25
-"""Seconds; a faster read finishes even after the author cancelled."""
-MAX_TRIES = 50
 TITLE = "reading"
 
 R = TypeVar("R")
@@ -59,10 +47,8 @@ class ReaderThread:
     """The reader thread, and its displayed progress. The reader calls `begin`, `step` and `end`,
     the event loop the other methods."""
 
-    def __init__(self, editor: Editor, on_cancel: Callable[[], Awaitable[None]]) -> None:
-        """`on_cancel` is called once the author has cancelled a read."""
+    def __init__(self, editor: Editor) -> None:
         self._editor = editor
-        self._on_cancel = on_cancel
         self._executor = ThreadPoolExecutor(
             1,
             thread_name_prefix="citewell-documents",
@@ -71,9 +57,7 @@ class ReaderThread:
         )
         self._what = ""
         self._total = self._done = 0
-        self._since = self._chain = self._ended = 0.0
-        self._is_cancelled = False
-        self._patience = 0.0
+        self._chain = self._ended = 0.0
         self._jobs = 0
         self.is_closed = False
         """Whether the server is shutting down: no further jobs are accepted."""
@@ -87,17 +71,12 @@ class ReaderThread:
         now = time.monotonic()
         if now - self._ended > IDLE_SECONDS:
             self._chain = now
-        self._since = now
         self._total, self._done = total, done
         self._what = what
 
     def step(self) -> None:
-        """Count one more step; raise `ReadCancelled` once the author has cancelled."""
+        """Count one more step."""
         self._done += 1
-        if self._is_cancelled and time.monotonic() - self._since > self._patience:
-            # The next file may take a moment again.
-            self._patience = PATIENCE
-            raise ReadCancelled(self._what)
 
     def end(self) -> None:
         """End the progress of a read."""
@@ -107,18 +86,14 @@ class ReaderThread:
     # -- called by the event loop ---------------------------------------------------------------
 
     async def run(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread, again if the author cancelled its read. The result is
-        cancelled once the thread is closed."""
+        """Run a job on the reader thread. The result is cancelled once the thread is closed."""
         loop = asyncio.get_running_loop()
         self._jobs += 1
         if self._timer is None and self._editor.flags.progress:
             self._timer = loop.call_later(BEFORE_SHOWN / 2, self._look)
         try:
-            for _ in range(MAX_TRIES):
-                if self.is_closed:
-                    raise asyncio.CancelledError
-                with contextlib.suppress(ReadCancelled):
-                    return await loop.run_in_executor(self._executor, job)
+            if self.is_closed:
+                raise asyncio.CancelledError
             return await loop.run_in_executor(self._executor, job)
         finally:
             self._jobs -= 1
@@ -129,12 +104,10 @@ class ReaderThread:
             self._executor.submit(job, *arguments)
 
     def close(self) -> None:
-        """End the thread after its current job, with its read cancelled."""
+        """End the thread after its current job."""
         self.is_closed = True
         if self._showing is not None:
             self._showing.cancel()
-        self._patience = 0.0
-        self._is_cancelled = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _look(self) -> None:
@@ -152,28 +125,18 @@ class ReaderThread:
         return bool(self._what) or time.monotonic() - self._ended < IDLE_SECONDS
 
     async def _show(self) -> None:
-        progress = await ProgressBar.begin(self._editor, TITLE, self._message())
+        progress = await ProgressBar.begin(self._editor, TITLE, self._message(), cancellable=False)
         if progress is None:
             return
         shown = ""
         try:
             while self._is_reading():
-                if await progress.is_cancelled(LOOK_SECONDS) and not self._is_cancelled:
-                    logger.info("The author cancelled reading %s", self._what)
-                    self._patience = 0.0
-                    self._is_cancelled = True
+                await asyncio.sleep(LOOK_SECONDS)
                 if (message := self._message()) and message != shown:
                     progress.report(shown := message, self._share())
-        except asyncio.CancelledError:
-            # The server is stopping: leave the reader cancelled, and do not notify the author.
-            progress.end("Cancelled.")
-            raise
         finally:
             self._showing = None
-        was_cancelled, self._is_cancelled = self._is_cancelled, False
-        progress.end("Cancelled." if was_cancelled else "Done.")
-        if was_cancelled:
-            await self._on_cancel()
+            progress.end("Done.")
 
     def _message(self) -> str:
         what, done, total = self._what, self._done, self._total
@@ -232,7 +195,7 @@ class Projects:
         self._buffers = buffers
         self._background = background
         self._wants_papers = wants_papers
-        self._reader = ReaderThread(editor, self._show_cancelled)
+        self._reader = ReaderThread(editor)
         self._cache: ProjectCache | None = None
         self._cache_lock = threading.Lock()
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
@@ -259,7 +222,6 @@ class Projects:
         if path is None:
             return
         self._buffers.forget(path)
-        self._reader.submit(self._try_again, path)
         document = self._editor.open_document(uri)
         if document is not None:
             if self._cache is not None:
@@ -313,22 +275,10 @@ class Projects:
         wanted, version = self._buffers.reading_of(document, path), document.version
         return await self.look_up(lambda cache: cache.bib(wanted)), version
 
-    async def workspace(self, uri: str, *, complete: bool = False) -> WorkspaceSnapshot | None:
+    async def workspace(self, uri: str) -> WorkspaceSnapshot | None:
         """The current version of an open document or .bib with every project that contains it, for
-        features of a key in all files; None when it is not open.
-
-        `complete` is for an edit that must know every file: files whose reading was
-        cancelled are read after all. Raises `CitewellError` when that is cancelled again.
-        """
+        features of a key in all files; None when it is not open."""
         await self._editor.configured()
-        if complete and await self._cancelled():
-            await self.look_up(lambda cache: cache.take_up())
-        snapshot = await self._workspace(uri)
-        if complete and (cancelled := await self._cancelled()):
-            raise CitewellError(cancelled[0])
-        return snapshot
-
-    async def _workspace(self, uri: str) -> WorkspaceSnapshot | None:
         document = self._editor.open_document(uri)
         path = self._buffers.path_of(uri)
         if document is None or path is None:
@@ -385,7 +335,7 @@ class Projects:
     # -- the reader thread ------------------------------------------------------------------------
 
     async def read(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread, again if the author cancelled its read."""
+        """Run a job on the reader thread."""
         return await self._reader.run(job)
 
     async def look_up(self, job: Callable[[ProjectCache], R]) -> R:
@@ -404,11 +354,6 @@ class Projects:
             if self._cache is None:
                 self._cache = ProjectCache()
             return self._cache
-
-    def _try_again(self, path: Path) -> None:
-        """Read a newly opened .bib, even if reading it was cancelled before."""
-        if self._cache is not None:
-            self._cache.try_again(path)
 
     async def _prepare(self, uri: str) -> None:
         try:
@@ -429,13 +374,6 @@ class Projects:
             and not is_bibliography(document, path)
             and format_of(path) is not Format.MARKDOWN
         )
-
-    async def _cancelled(self) -> list[Problem]:
-        return await self.look_up(lambda cache: cache.cancelled())
-
-    async def _show_cancelled(self) -> None:
-        self._editor.show_problems(await self._cancelled(), again=True)
-        self._buffers.changed()
 
 
 def _wants_papers(document: Document, state: ProjectState) -> bool:

@@ -35,15 +35,22 @@ _numbers = itertools.count(1)
 class ProgressBar:
     """One progress shown in the editor. For the event loop."""
 
-    def __init__(self, editor: Editor, token: str) -> None:
+    def __init__(self, editor: Editor, token: str, cancellable: bool) -> None:
         self._progress = editor.progress
+        self._cancellable = cancellable
         self._token = token
         self.cancelled: asyncio.Future[Any] = asyncio.wrap_future(self._progress.tokens[token])
         """Done as soon as the author has pressed the button."""
 
     @classmethod
     async def begin(
-        cls, editor: Editor, title: str, message: str = "", percentage: int | None = None
+        cls,
+        editor: Editor,
+        title: str,
+        message: str = "",
+        percentage: int | None = None,
+        *,
+        cancellable: bool = True,
     ) -> ProgressBar | None:
         """Show a progress; None if the editor supports none."""
         if not editor.flags.progress:
@@ -58,12 +65,12 @@ class ProgressBar:
             return None
         begin = types.WorkDoneProgressBegin(
             title=f"Citewell: {title}",
-            cancellable=True,
+            cancellable=cancellable,
             message=message or None,
             percentage=percentage,
         )
         editor.progress.begin(token, begin)
-        return cls(editor, token)
+        return cls(editor, token, cancellable)
 
     async def is_cancelled(self, seconds: float) -> bool:
         """Wait for `seconds`; True as soon as the author has pressed the button."""
@@ -78,7 +85,9 @@ class ProgressBar:
         self._progress.report(
             self._token,
             types.WorkDoneProgressReport(
-                message=message, percentage=percentage, cancellable=not self.cancelled.done()
+                message=message,
+                percentage=percentage,
+                cancellable=self._cancellable and not self.cancelled.done(),
             ),
         )
 

@@ -77,7 +77,7 @@ class BibliographyActions(Struct, frozen=True, eq=False):
     async def plan(self, chosen: ChosenAction) -> ActionPlan | None:
         """The edits of the chosen action."""
         # An unread file may cite the entries to be removed.
-        snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
+        snapshot = await chosen.projects.workspace(chosen.uri)
         bib = snapshot.linked.bib if snapshot is not None else None
         if snapshot is None or bib is None:
             return None
@@ -281,7 +281,7 @@ class VerificationActions(Struct, frozen=True, eq=False):
             )
         if chosen.name == changes.REMOVE:
             # An unread file may cite the entries to be removed.
-            snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
+            snapshot = await chosen.projects.workspace(chosen.uri)
             if snapshot is None or snapshot.linked.bib is None:
                 return None
             present, projects = snapshot.linked.bib, snapshot.linked.projects

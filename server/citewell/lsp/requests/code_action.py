@@ -75,10 +75,10 @@ def providers(
         BibPathActions(),
         PlaceholderActions(engine, checks, citing, show_problems),
         UncitedActions(engine, citing),
-        ReviewActions(buffers, reviewed, citing),
         VerificationActions(checks, buffers, engine),
         BibliographyActions(engine),
         SupportActions(engine),
+        ReviewActions(buffers, reviewed, citing),
     )
 
 

@@ -132,7 +132,7 @@ def rename_handlers(editor: Editor, projects: Projects) -> Handlers:
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | Refused | None:
         # An unread file may contain the key.
         try:
-            snapshot = await projects.workspace(params.text_document.uri, complete=True)
+            snapshot = await projects.workspace(params.text_document.uri)
         except CitewellError as error:
             return Refused(f"{error.problem.message} Nothing was renamed.")
         if snapshot is None:

@@ -21,7 +21,7 @@ from citewell.lsp.protocol.open_document import LineIndex
 from citewell.lsp.registry import BIB_ONLY, Handlers, Request
 from citewell.model.bib import BibEntry, BibField, BibFile
 from citewell.model.document import Span
-from citewell.model.fields import with_trait
+from citewell.model.fields import database_address, with_trait
 from citewell.model.identifiers import arxiv_id, normalise_doi
 
 if TYPE_CHECKING:
@@ -325,10 +325,11 @@ def _of_field(entry: BibEntry, field: BibField, folder: Path) -> Iterator[Link]:
         kind = (entry.get("archiveprefix") or entry.get("eprinttype")).lower()
         if kind in ("", "arxiv") and (number := arxiv_id(field.value)):
             yield Link(inner, f"https://arxiv.org/abs/{number}")
-    elif link.startswith("https:"):
-        digits = field.value.strip().upper().removeprefix("PMC")
-        if digits.isascii() and digits.isdigit():
-            yield Link(inner, f"{link}{digits}/")
+        elif address := database_address(field.name, {field.name: field.value, "eprinttype": kind}):
+            yield Link(inner, address)
+    elif link == "database":
+        if address := database_address(field.name, {field.name: field.value}):
+            yield Link(inner, address)
     elif link == "file" and "://" not in field.raw:
         yield from _attached(field, inner, folder)
     else:

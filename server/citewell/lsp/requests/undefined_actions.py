@@ -94,7 +94,9 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
         plan = await projects.read(
             partial(feature.plan_addition, project, snapshot.document, use, work, snapshot.options)
         )
-        query = await projects.read(lambda: _context(snapshot.state, snapshot.document, use))
+        query = await projects.read(
+            lambda: query_at(snapshot.state, snapshot.document, use.span.start)
+        )
         return await with_choice(plan, chosen, snapshot, work, query, engine=self.engine)
 
     async def _copied(self, uri: str, key: str) -> ActionPlan | None:
@@ -134,7 +136,7 @@ async def meaning_of(
     it as a query."""
     from citewell.features.citing.undefined_key import decide, identified, questions
 
-    context = await projects.read(lambda: _context(paper, document, use))
+    context = await projects.read(lambda: query_at(paper, document, use.span.start))
     known = asyncio.to_thread(identified, engine, meaning)
     queries = questions(meaning, context)
     searches = [engine.find_async(query, count) for query, count in queries]
@@ -143,10 +145,11 @@ async def meaning_of(
     return decide(meaning, works, answers), context
 
 
-def _context(paper: ProjectState, document: Document, use: KeyUse) -> Query:
+def query_at(paper: ProjectState, document: Document, at: int) -> Query:
+    """The sentence around a place as a query."""
     from citewell.documents.context import context_at
 
-    around = context_at(document, use.span.start)
+    around = context_at(document, at)
     return Query(
         sentence=around.sentence,
         before=around.before,

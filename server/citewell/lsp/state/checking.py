@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, Struct
 
-from citewell.engine.process_memory import trim_heap
+from citewell.engine.processes import trim_heap
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import DelayedProgress, step_on_thread

@@ -20,8 +20,7 @@ from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import StaleEditError
 from citewell.lsp.protocol.editor import Editor
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
-from citewell.model.bib import BibEntry, BibFile
-from citewell.model.bib_body import BibBody
+from citewell.model.bib import BibBody, BibEntry, BibFile
 from citewell.model.document import Diagnostic, Document, Span
 from citewell.model.feedback import Feedback, Named, PaperName, Through, name_of, passed_over
 
@@ -75,8 +74,7 @@ class ShownLists:
 
 
 class ReviewedFiles:
-    """Findings of the last review of each file that nothing else underlines, where they stand now.
-    For any thread."""
+    """Findings of the last review of each file, where they stand now. For any thread."""
 
     def __init__(self) -> None:
         self.on_news: Callable[[], None] = lambda: None

@@ -16,6 +16,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.features.checking import check
 from citewell.features.checking.check import CheckOf, diagnose
 from citewell.features.checking.codes import CODES as REVIEW_CODES
+from citewell.features.checking.codes import OWN
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.features.checking.lint_rule import unknown_codes
 from citewell.lsp.documents.project_state import DocumentInput, ProjectCache
@@ -146,7 +147,9 @@ class DiagnosticsBuilder:
     ) -> Report:
         kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
         options = left_diagnostics(wanted.features, wanted.options, kind)
-        found = diagnose(source, projects, options, wanted.check_of, wanted.reviewed.of(source))
+        # The rest of a review has its own diagnostics, which follow the text.
+        own = [one for one in wanted.reviewed.of(source) if one.code in OWN and one.span.end]
+        found = diagnose(source, projects, options, wanted.check_of, own)
         if index is None:
             found = [one for one in found if one.level is not Level.HINT]
         indexes: dict[Path, LineIndex | None] = {}

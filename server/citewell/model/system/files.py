@@ -11,11 +11,12 @@ import os
 import secrets
 import stat
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from citewell.model.problem import CitewellError, Problem
 
@@ -152,3 +153,20 @@ def _acquired(lock: FileLock, path: Path, descriptors: Sequence[int]) -> bool:
     except OSError as error:
         logger.info("No lock in %s (%s).", path.parent, error.strerror)
     return False
+
+
+# A base class of objects that close when their `with` block ends.
+
+
+class Closing(ABC):
+    """A context manager that closes itself."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what is held."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import SegmentView
 from citewell.corpus.layout import SegmentUse
 from citewell.corpus.library import Library
 from citewell.model import CitewellError, Problem

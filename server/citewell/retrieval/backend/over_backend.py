@@ -19,10 +19,9 @@ class OverBackend(Retriever):
 
     waits = True
 
-    def __init__(self, embedded: Retriever, connection: Connection, *, has_facets: bool) -> None:
-        """`has_facets`: the embedded indexes compare authors and venues like the back end."""
+    def __init__(self, embedded: Retriever, connection: Connection) -> None:
         self.__dict__.update(vars(embedded))
-        self._connection, self._has_facets = connection, has_facets
+        self._connection = connection
 
     @property
     def problem(self) -> Problem | None:
@@ -37,7 +36,7 @@ class OverBackend(Retriever):
         """The filters of a query as conditions; None if one cannot be expressed."""
         from citewell.retrieval.backend.payload import conditions_of
 
-        return conditions_of(query, has_facets=self._has_facets)
+        return conditions_of(query)
 
     def _found(self, part: str, where: Sequence[Condition], ask: Ask) -> Ranking | Problem | None:
         """The result of `Connection.ask`, with rows of the library."""

@@ -63,19 +63,15 @@ def payloads_of(works: Sequence[Work], years: NDArray[np.int16]) -> Iterator[Pay
         yield payload
 
 
-def conditions_of(query: Query, *, has_facets: bool) -> tuple[Condition, ...] | None:
-    """The filters of a query as conditions; None if one cannot be expressed.
-
-    `has_facets`: the embedded indexes compare authors and venues by the same numbers.
-    """
+def conditions_of(query: Query) -> tuple[Condition, ...] | None:
+    """The filters of a query as conditions; None if one cannot be expressed."""
     typed = query.typed_query
     if typed.none_of or typed.min_citations is not None:
         return None
     found: list[Condition] = []
     for attribute in ATTRIBUTES:
         required = attribute.required(query)
-        unheld = (KEYWORD,) if has_facets else (KEYWORD, AUTHOR, VENUE)
-        if required and attribute.name in unheld:
+        if required and attribute.name == KEYWORD:
             return None
         found += [
             AnyOf(one.field, _numbers_of(one)) if isinstance(one, HasTerm) else one

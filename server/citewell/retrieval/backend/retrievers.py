@@ -89,10 +89,8 @@ class BackendBm25(OverBackend, Bm25Retriever):
 class BackendDense(OverBackend, DenseRetriever):
     """Dense vectors: the back end walks its graph, and the embedded vectors give exact scores."""
 
-    def __init__(
-        self, embedded: DenseRetriever, connection: Connection, *, has_facets: bool
-    ) -> None:
-        super().__init__(embedded, connection, has_facets=has_facets)
+    def __init__(self, embedded: DenseRetriever, connection: Connection) -> None:
+        super().__init__(embedded, connection)
         self._lower: DenseRetriever | None = None
         lower = {view.base for view in connection.held.lower}
         segments = [one for one in self._segments if one.base in lower]
@@ -158,7 +156,7 @@ def over_backend(opening: Opening, embedded: Retriever) -> Retriever:
     held = connection.held
     if kind is BackendCitationContext and (not held.cited or held.lower):
         return embedded
-    return kind(embedded, connection, has_facets=opening.mask.has_facets)
+    return kind(embedded, connection)
 
 
 def _connection(opening: Opening) -> Connection:

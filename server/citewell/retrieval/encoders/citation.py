@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.arrays import Arrays, mapped_arrays
-from citewell.model import CitewellError, CitingPaper, Problem, Query
+from citewell.model import CitewellError, CitingPaper, Problem, Query, Work
 from citewell.model.query import MARK, OTHER
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.transformer import Transformer
@@ -33,6 +33,10 @@ VOCABULARY, TABLE, TRANSFORMER = "vocab.txt", "table.npz", "encoder.npz"
 LEFT, RIGHT, TITLE, BEFORE = 48, 24, 20, 32
 """Maximum tokens of a passage before and after the place, of the citing title, and of the two
 previous sentences."""
+WORK_TITLE, WORK_AUTHORS, WORK = 36, 12, 112
+"""Maximum tokens of a work's title, of its authors and year, and of the whole."""
+WORK_CHARACTERS = 900
+"""Maximum characters of an abstract."""
 QUESTION = 48
 """Maximum tokens of a request for papers."""
 _CHUNK = 4096
@@ -110,6 +114,15 @@ class CitationEncoder:
                     np.dot(factor[first:last], rows, out=out[row])
         return _unit(out)
 
+    def read_works(self, works: Sequence[Work]) -> NDArray[np.float32]:
+        """Encode works by the transformer, 30 ms of one core each. Shape (n, dim)."""
+        out = np.zeros((len(works), self.dim), np.float32)
+        for row, work in enumerate(works):
+            names = [author.display for author in work.authors]
+            tokens = work_tokens(self._wordpiece, work.title, names, work.year, work.abstract)
+            out[row] = self._transformer.read(tokens)[: self.dim]
+        return _unit(out)
+
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """The mean of a passage, read by the transformer, and the typed words, read by the table.
 
@@ -182,6 +195,22 @@ def passage_tokens(wordpiece: WordPiece, query: Query) -> tuple[int, ...]:
         SEP,
         *wordpiece.encode(_last_words(" ".join(query.before[-2:]), BEFORE))[-BEFORE:],
     )
+
+
+def work_tokens(
+    wordpiece: WordPiece, title: str, names: Sequence[str], year: int | None, abstract: str
+) -> tuple[int, ...]:
+    """The transformer's input for a work: [CLS], the title, [SEP], two surnames and the year,
+    [SEP], the abstract. The last word of each of `names` is its surname."""
+    surnames = " ".join(name.split()[-1] for name in names[:2] if name.split())
+    return (
+        CLS,
+        *wordpiece.encode(title)[:WORK_TITLE],
+        SEP,
+        *wordpiece.encode(f"{surnames} {year or ''}")[:WORK_AUTHORS],
+        SEP,
+        *wordpiece.encode(abstract[:WORK_CHARACTERS]),
+    )[:WORK]
 
 
 def _plain(text: str) -> str:

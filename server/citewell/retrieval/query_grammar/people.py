@@ -216,7 +216,11 @@ def _is_surname(cursor: Cursor, word: str, at: int, *, is_marked: bool) -> bool:
         return True
     if is_marked or _is_before_year(cursor, at) or _is_of_pair(cursor, at):
         return titles <= papers * (RARE_IN_TITLES if word[0].isupper() else 1)
-    if _is_behind_stranger(cursor, at) or _is_among_words(cursor, word):
+    if (
+        _is_behind_stranger(cursor, at)
+        or _is_among_words(cursor, word)
+        or _begins_a_title(cursor, at)
+    ):
         return False
     return len(word) > 2 and titles * RARE_IN_TITLES <= papers and not cursor.names.is_system(word)
 
@@ -238,6 +242,12 @@ def _is_among_words(cursor: Cursor, word: str) -> bool:
     """True for a lower-case word among many others without a year: it belongs to the topic."""
     words = [token for token in cursor.tokens if token.kind == "word"]
     return word.islower() and len(words) > FEW_WORDS and not cursor.has_year
+
+
+def _begins_a_title(cursor: Cursor, at: int) -> bool:
+    """ "Sloan Digital Sky Survey": a title has the word with all that follows it."""
+    rest = cursor.slice(at, len(cursor.tokens))
+    return cursor.is_word(at + 1) and cursor.names.titles_with(rest) > 0
 
 
 def _is_behind_stranger(cursor: Cursor, at: int) -> bool:

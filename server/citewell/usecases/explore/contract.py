@@ -15,7 +15,7 @@ import msgspec
 from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.reference import paper_texts, ris_of_work
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.overview import CitedSentence, Overview
+from citewell.model.llm import CitedSentence, Overview
 from citewell.model.query import Understood
 from citewell.options import Options
 

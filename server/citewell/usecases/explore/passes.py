@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from citewell.documents.prose import split_sentences
+from citewell.documents.context import split_sentences
 from citewell.engine.contract import Engine
 from citewell.llm.literature import is_closed
 from citewell.model import CitewellError, Work
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
 from citewell.model.languages import STOPWORDS
-from citewell.model.overview import CitedSentence, Overview, Theme
+from citewell.model.llm import CitedSentence, Overview, Theme
 from citewell.retrieval.words import split
 from citewell.sources.fields import fields_text
 from citewell.usecases.explore.contract import (

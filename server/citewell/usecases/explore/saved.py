@@ -23,7 +23,7 @@ from citewell.engine.which_library import libraries_below, which_library
 from citewell.features.checking.page import POLICY
 from citewell.features.text.evidence import understood_text
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.overview import CitedSentence, Overview
+from citewell.model.llm import CitedSentence, Overview
 from citewell.options import Options
 from citewell.sources.registry import allowed
 from citewell.usecases.explore.contract import (

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from citewell.documents.prose import split_sentences
+from citewell.documents.context import split_sentences
 from citewell.engine.contract import Engine
 from citewell.engine.online_search import allows
 from citewell.features.citing.known_works import all_named

@@ -55,8 +55,14 @@ function coverage(library) {
   const range = library.first ? `, ${library.first} to ${library.last}` : "";
   return h("section", { class: "stack" },
     h("h2", {}, bdi(library.name)), h("p", { class: "muted" }, `${count(library.works, "work")}${range}.`),
+    library.fields ? fields(library) : null,
     Object.keys(library.years ?? {}).length ? years(library) : null,
     library.venues?.length ? venues(library) : null);
+}
+
+function fields(library) {
+  return table(`References of theses in ${library.name}`, [["Field", "nowrap"], ["References of public theses that it holds", "num"]],
+    Object.entries(library.fields).map(([field, share]) => [field, `${share}%`]));
 }
 
 function years(library) {

@@ -5,11 +5,12 @@ import { PAPER_SUFFIXES, PARTS, SUFFIXES } from "./words.js";
 
 const MAX_FILES = 200;
 const MAX_TEXT = 1_000_000;
-const UNFIT = /[\\:\n<>"|?*]|(^|\/)\./;
+const HIDDEN = /(^|\/)\./;
+const UNFIT = /[\\:\n<>"|?*]/;
 const MAIN = /^[^%\n]*\\(documentclass|begin\s*\{document\})/m;
 const TONES = { blocking: "bad", "to correct": "warn" };
 /** Nothing is stored: the paper and its review live as long as the window. `files` reads the chosen files again. */
-const chosen = { files: null, texts: {}, mains: [], main: "", found: null, silenced: new Set() };
+const chosen = { files: null, texts: {}, left: [], mains: [], main: "", found: null, silenced: new Set() };
 
 /** Names a finding in this review and in the next one of the same text. */
 const idOf = (one) => `${one.fingerprint} ${one.line}:${one.column}`;
@@ -19,6 +20,7 @@ export async function show(main, given, signal, restore) {
   const folder = h("input", { type: "file", id: "folder", webkitdirectory: true, multiple: true,
     onchange: () => { const list = [...folder.files]; if (list.length) choose(async () => list.map((one) => [one.webkitRelativePath || one.name, one])); } });
   const names = h("p", { class: "small", role: "status" });
+  const left = h("ul", { class: "notice warn small", "aria-label": "Files left out", hidden: true });
   const mains = h("select", { id: "main-file", onchange: () => { chosen.main = mains.value; run(); } });
   const mainLine = h("p", { hidden: true }, h("label", { for: "main-file" }, "Main file "), mains);
   const online = h("input", { type: "checkbox" });
@@ -35,11 +37,13 @@ export async function show(main, given, signal, restore) {
       const entries = [...event.dataTransfer.items].map((one) => one.webkitGetAsEntry?.()).filter(Boolean);
       choose(async () => (entries.length ? (await Promise.all(entries.map((one) => filesIn(one)))).flat() : dropped));
     } },
-    h("p", {}, h("label", { for: "folder" }, "Choose the folder of a paper, or drop it here: "), folder), names, mainLine);
+    h("p", {}, h("label", { for: "folder" }, "Choose the folder of a paper, or drop it here: "), folder), names, left, mainLine);
 
   function describe() {
     const all = Object.keys(chosen.texts);
     names.textContent = all.length ? `${count(all.length, "file")}: ${all.slice(0, 6).join(", ")}${all.length > 6 ? ", …" : ""}` : "";
+    left.hidden = !chosen.left.length;
+    left.replaceChildren(...chosen.left.map(([reason, files]) => h("li", {}, `${reason}: `, bdi(files.slice(0, 6).join(", ")), files.length > 6 ? ` and ${files.length - 6} more` : "")));
     mains.replaceChildren(...chosen.mains.map((one) => h("option", { value: one }, one)));
     mains.value = chosen.main;
     mainLine.hidden = chosen.mains.length < 2;
@@ -58,7 +62,7 @@ export async function show(main, given, signal, restore) {
     button.disabled = true;
     out.replaceChildren(h("p", { class: "busy muted" }, "Reviewing"));
     try {
-      chosen.texts = await texts(await chosen.files());
+      [chosen.texts, chosen.left] = await texts(await chosen.files());
       chosen.mains = mainFiles(chosen.texts);
       if (!chosen.mains.includes(chosen.main)) chosen.main = chosen.mains[0] ?? "";
       chosen.found = null;
@@ -98,15 +102,22 @@ async function filesIn(entry) {
   }
 }
 
-/** The texts of a paper's files by name below their common folder. */
+/** The texts of a paper's files by name below their common folder, and the names of those left out by reason. */
 async function texts(files) {
   const top = files[0]?.[0].split("/")[0] ?? "";
   const below = files.length && files.every(([name]) => name.startsWith(`${top}/`)) ? top.length + 1 : 0;
-  const fit = files.map(([name, file]) => [name.slice(below), file])
-    .filter(([name, file]) => !UNFIT.test(name) && ends(name, SUFFIXES) && file.size <= MAX_TEXT);
+  const all = files.map(([name, file]) => [name.slice(below), file]).filter(([name]) => !HIDDEN.test(name) && ends(name, SUFFIXES));
+  const unfit = all.filter(([name]) => UNFIT.test(name));
+  const large = all.filter(([, file]) => file.size > MAX_TEXT);
+  const fit = all.filter((one) => !unfit.includes(one) && !large.includes(one));
   // Where a folder has more, data in JSON and the like is left out first.
   fit.sort(([a], [b]) => SUFFIXES.findIndex((one) => ends(a, [one])) - SUFFIXES.findIndex((one) => ends(b, [one])) || (a < b ? -1 : 1));
-  return Object.fromEntries(await Promise.all(fit.slice(0, MAX_FILES).map(async ([name, file]) => [name, await file.text()])));
+  const left = Object.entries({
+    "Left out, larger than 1 MB": large,
+    [`Left out, beyond ${MAX_FILES} files`]: fit.slice(MAX_FILES),
+    "Left out, for their names": unfit,
+  }).filter(([, some]) => some.length).map(([reason, some]) => [reason, some.map(([name]) => name)]);
+  return [Object.fromEntries(await Promise.all(fit.slice(0, MAX_FILES).map(async ([name, file]) => [name, await file.text()]))), left];
 }
 
 /** The files that may be the main one, the likeliest first: near the top, then long. */

@@ -54,6 +54,7 @@ REQUESTS = {
     "explore": {"query": "attention", "kept": ["fx:2"], "k": 5, "abstracts": True},
     "related": {"ids": ["fx:1", "fx:2"], "directions": ["cocited"]},
     "map": {"ids": ["fx:1", "fx:2", "fx:5"], "k": 20},
+    "map_library": "",
     "get_papers": {"ids": ["fx:1", "fx:0"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=csl",
     "check": {"entries": [ENTRY, "none"]},

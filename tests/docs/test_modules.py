@@ -6,11 +6,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96917,
-    "server: files": 406,
+    "server: lines": 96914,
+    "server: files": 405,
     "corpus tools and lab: lines": 25362,
     "corpus tools and lab: files": 126,
-    "files with fewer than 60 lines": 15,
+    "files with fewer than 60 lines": 14,
     "class names that occur more than once": 4,
     "most files in one folder": 28,
 }

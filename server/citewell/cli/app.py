@@ -76,7 +76,10 @@ COMMANDS = {
     "find": ("citewell.cli.find:find", "Find papers for a text."),
     "explore": ("citewell.cli.explore:explore", "Search the literature on a question."),
     "related": ("citewell.cli.find:related", "List papers linked to others by citations."),
-    "map": ("citewell.cli.map:map_command", "Draw a whole library, with its communities and gaps."),
+    "map": (
+        "citewell.cli.explore:map_command",
+        "Draw a library, with its communities and gaps.",
+    ),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
     "review": ("citewell.cli.review:review", "Review the citations of a whole paper."),

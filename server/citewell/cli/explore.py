@@ -22,6 +22,7 @@ from citewell.cli.terminal import (
     no_model,
     own_bibs,
     show_problems,
+    write_json,
 )
 from citewell.model import CitewellError, Problem
 
@@ -133,10 +134,10 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
         from citewell.usecases.explore.saved import to_html
 
         page = to_html(request, found, papers, library)
-        write_file(flags["html_path"], page.encode())
+        _write_file(flags["html_path"], page.encode())
     if flags["save"]:
         searched = databases(options, online=request.online)
-        write_file(flags["save"], saved_text(request, found, searched, saved).encode())
+        _write_file(flags["save"], saved_text(request, found, searched, saved).encode())
     if found.overview is not None:
         _show_overview(found.overview)
     if not nothing_new:
@@ -251,10 +252,10 @@ def _write(papers: Sequence[ExploredWork], files: dict[Form, Path], options: Opt
     from citewell.usecases.explore.contract import exported
 
     for form, path in files.items():
-        write_file(path, exported(papers, form, options))
+        _write_file(path, exported(papers, form, options))
 
 
-def write_file(path: Path, data: bytes) -> None:
+def _write_file(path: Path, data: bytes) -> None:
     """Replace the file as a whole. Raises `CitewellError` on failure."""
     from citewell.model.system.files import write_atomically
 
@@ -308,3 +309,46 @@ def _passes_text(paper: ExploredWork) -> str:
     for one in paper.reasons:
         found[one.step] = min(one.rank, found.get(one.step, one.rank))
     return ", ".join(f"{name} #{best}" if best else name for name, best in found.items())
+
+
+# `citewell map`: a picture of a whole library.
+
+
+@click.command("map", short_help="Draw a library, with its communities and gaps.")
+@click.option("--html", "path", type=FILE, metavar="FILE", help="Write the map as a web page.")
+@click.option("--replace", is_flag=True, help="Replace a file that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Write the map as JSON, with an SVG picture.")
+@click.pass_context
+def map_command(ctx: click.Context, path: Path | None, replace: bool, as_json: bool) -> None:
+    """Draw a whole library.
+
+    Shows its communities with their key papers, and gaps: works that yours cite and the library
+    lacks, as far as citations are known. --html writes them with a picture of at most 5,000 works.
+    Exits with 1 for an empty library.
+    """
+    import msgspec
+
+    from citewell.usecases.library import Library
+    from citewell.usecases.library_map import gap_text, library_map, summary, to_html
+
+    if path is not None and path.exists() and not replace:
+        raise click.UsageError(f"{path} exists. Add --replace to replace it.")
+    session: Session = ctx.obj
+    options = session.load().options
+    with Library(options) as library:
+        found = library_map(library.engine)
+    show_problems(found.problems)
+    if as_json:
+        write_json(msgspec.to_builtins(found))
+    else:
+        echo(summary(found), err=True)
+        for one in found.communities:
+            echo(f"{', '.join(one.words)} ({one.works:,} works)")
+            for work in one.key_papers:
+                echo(f"  {work.id}\t{' '.join(work.title.split())}\t{work.year or ''}")
+        for gap in found.gaps:
+            work = gap.work
+            echo(f"gap\t{work.id}\t{' '.join(work.title.split())}\t{gap_text(gap)}")
+    if path is not None and found.works:
+        _write_file(path, to_html(found, options.library.name).encode())
+    ctx.exit(OK if found.works else FINDINGS)

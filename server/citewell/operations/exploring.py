@@ -221,7 +221,7 @@ def _answer(found: contract.Exploration, engine: Engine, *, abstracts: bool) -> 
 class MappedCommunity(msgspec.Struct, frozen=True, kw_only=True):
     """Works of a library on one subject."""
 
-    words: Annotated[tuple[str, ...], Meta(description="Words of its titles that are rare in others.")]
+    words: Annotated[tuple[str, ...], Meta(description="Words of its titles, rare in others.")]
     works: int
     key_papers: Annotated[tuple[Paper, ...], Meta(description="Those that most works here cite.")]
 

@@ -24,7 +24,7 @@ VIEWS = {
     "/?view=check": ".drop",
     "/?view=review": ".drop",
     "/?view=map&id=fx:1&id=fx:2&id=fx:3": ".map svg",
-    "/?view=map": ".map svg",
+    "/?view=map": ".map img",
     "/?view=kept": "h1",
     "/?view=library": ".chart",
 }

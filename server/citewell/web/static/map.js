@@ -21,8 +21,7 @@ export async function show(main, given, signal, restore) {
     const whole = await ask("v1/library-map", undefined, { signal });
     main.lastChild.remove();
     const titles = (papers) => papers.map(([paper, more]) => h("li", {}, h("a", { href: address({ view: "paper", id: paper.id }) }, bdi(paper.title)), ` ${paper.year ?? ""}${more}`));
-    const picture = new DOMParser().parseFromString(whole.picture || "<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml").documentElement;
-    main.append(h("p", { class: "muted" }, whole.summary ?? "The library is empty."), problems(whole.problems) ?? "", h("div", { class: "panel map scroll", tabindex: "0", role: "region", "aria-label": "Map" }, document.importNode(picture, true)),
+    main.append(h("p", { class: "muted" }, whole.summary ?? "The library is empty."), problems(whole.problems) ?? "", h("div", { class: "panel map scroll", tabindex: "0", role: "region", "aria-label": "Map" }, whole.picture ? h("img", { class: "natural", src: `data:image/svg+xml,${encodeURIComponent(whole.picture)}`, alt: "Works by year and community" }) : null),
       ...(whole.communities ?? []).map((one) => h("section", {}, h("h2", {}, `${one.words.join(", ")} (${count(one.works, "work")})`), h("ol", {}, titles(one.key_papers.map((paper) => [paper, ""]))))),
       h("section", {}, h("h2", {}, "Gaps"), whole.gaps?.length ? h("ul", {}, titles(whole.gaps.map((one) => [one.paper, `, cited by ${one.cited_by} of yours, not held`]))) : h("p", {}, "None known.")));
     return restore();

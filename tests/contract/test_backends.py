@@ -239,16 +239,6 @@ def test_filters_that_no_field_can_answer_are_answered_by_the_embedded_indexes(
     assert not requests
 
 
-def test_a_library_without_facets_filters_names_by_its_embedded_indexes(
-    plain: Options, address: str, requests: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(plain, address)
-    monkeypatch.setattr(Opening, "_facets", lambda opening: None)
-    queries = [Query(text="weather", author="Name2"), Query(text="weather", venue="ACL")]
-    assert searched(over(plain, address), queries) == searched(plain, queries)
-    assert not requests
-
-
 def test_a_back_end_of_another_format_is_reported_and_replaced(
     plain: Options, address: str
 ) -> None:

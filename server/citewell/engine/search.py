@@ -30,7 +30,7 @@ from citewell.engine.query_preprocessor import (
 )
 from citewell.engine.retrievers import Opened
 from citewell.engine.threads import Runner
-from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
+from citewell.model import CitewellError, CitingPaper, Evidence, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.query import FILTERS, MARK
 from citewell.options.tree import RetrievalOptions
@@ -353,7 +353,7 @@ class Finder:
             return result
         if result.hits:
             best = result.hits[0].confidence
-            doubtful = query.typed and best is not None and best < UNDECIDED
+            doubtful = _is_bare(query) and best is not None and best < UNDECIDED
             lacking = self._typed.unknown_words(query.text) if doubtful else []
             problem = not_known(lacking) if lacking else None
         else:
@@ -363,6 +363,12 @@ class Finder:
             elif problem is None and self._library is not None:
                 problem = not_held(self._library)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
+
+
+def _is_bare(query: Query) -> bool:
+    """True for typed words without a document: its own entries may answer them."""
+    context = query.sentence or query.paper != CitingPaper() or query.literature
+    return query.typed and not context
 
 
 _WORDLESS = Problem(

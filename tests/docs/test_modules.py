@@ -6,7 +6,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAX_LINES = 600
 BOUNDS = {
-    "server: lines": 96914,
+    "server: lines": 96920,
     "server: files": 405,
     "corpus tools and lab: lines": 25362,
     "corpus tools and lab: files": 126,

@@ -23,11 +23,12 @@ import msgspec
 from msgspec.structs import replace
 
 from citewell import __version__
-from citewell.corpus.errors import IndexBuilder, LibraryError, library_error
+from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import (
     FORMAT,
     SEGMENT,
     CitingUse,
+    IndexBuilder,
     Manifest,
     SourceUse,
     current_snapshot,

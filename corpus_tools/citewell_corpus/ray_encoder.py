@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.errors import IndexBuilder, library_error
+from citewell.corpus.errors import library_error
+from citewell.corpus.layout import IndexBuilder
 from citewell.model.system.child_process import temporary_folder
 from citewell.retrieval.dense_build import DenseBuilder
 from citewell.retrieval.encoders.contract import Encoder, Paper

@@ -20,12 +20,13 @@ import numpy as np
 
 from citewell import __version__
 from citewell.corpus.catalogue import Catalogue
-from citewell.corpus.errors import IndexBuilder, LibraryError, library_error
+from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import (
     CATALOGUE,
     CURRENT,
     LOCK,
     MANIFEST,
+    IndexBuilder,
     Manifest,
     SegmentRecord,
     SegmentUse,

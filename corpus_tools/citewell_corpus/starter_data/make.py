@@ -12,10 +12,9 @@ from statistics import median
 
 import msgspec
 
-from citewell.corpus.card import Card, card_text
+from citewell.corpus.card import Card, VenueCount, card_text
 from citewell.corpus.layout import CARD, STARTER
 from citewell.corpus.library import Library
-from citewell.model.llm import VenueCount
 from citewell.model.titles import title_key
 from citewell.model.venues import shown_venue
 from citewell.options import Options

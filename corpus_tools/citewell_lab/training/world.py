@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.columns import ColumnsBuilder, LibraryColumns, title_key
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.corpus.priors import Priors
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from citewell.corpus.layout import CARD, STARTER
 from citewell.model import Problem
-from citewell.model.llm import LibraryCoverage, VenueCount
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library
@@ -35,6 +33,37 @@ SHARES = {
 }
 """Percentages of the references of public theses that the starter holds, by field, measured by
 `tests/bench/fields_bench.py`."""
+
+
+class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
+    """The works of one venue."""
+
+    venue: str
+    works: int
+    first: int
+    last: int
+    missing: tuple[int, ...] = ()
+    """Years between the first and the last with no works, or far fewer than in the years beside."""
+
+
+class LibraryCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The coverage of one of the searched libraries."""
+
+    name: str
+    works: int
+    created: str = ""
+    """Date of the last change, as in 2026-11-28; empty for a library shipped with Citewell, which
+    has the age of its last works."""
+    first: int = 0
+    """Year of the first work; 0 if unknown."""
+    last: int = 0
+    """Year of the last work; 0 if unknown."""
+    years: dict[str, int] = {}
+    """Works of each year."""
+    venues: tuple[VenueCount, ...] = ()
+    """The largest venues of a library shipped with Citewell; empty for any other library."""
+    fields: dict[str, int] = {}
+    """Percentage of the references of public theses that a shipped library holds, by field."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +156,8 @@ def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
 
 def _counted(library: Library) -> LibraryCoverage:
     """The coverage of a library without a card, from the years of its works."""
+    import numpy as np
+
     years = library.columns().year
     living = [
         own if segment.dead is None else own[~segment.dead]

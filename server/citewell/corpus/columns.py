@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from citewell.corpus.arrays import distinct
 from citewell.corpus.compact.catalogue import CompactColumns
-from citewell.corpus.errors import SegmentView, unreadable_index
+from citewell.corpus.errors import unreadable_index
+from citewell.corpus.layout import SegmentView
 from citewell.model import Work
 from citewell.model.names import family_key
 from citewell.model.titles import fold_name, normalise_title

@@ -1,19 +1,11 @@
-"""The problems of a library, each with its hint for the user; and the contract of its indexes."""
+"""The problems of a library, each with its hint for the user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
-from citewell.model import CitewellError, Problem, Work
+from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command, starter_command
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _HINTS = {
     "library-missing": "Build one with `citewell library add PATH...`, or install the starter "
@@ -84,50 +76,3 @@ def unreadable_index(
     """The exception for an unreadable index of a library, such as "The BM25 index"."""
     message = f"{index} cannot be read ({error})."
     return CitewellError(Problem("index-unreadable", message, hint, path=str(folder)))
-
-
-# The contract between a library and its indexes.
-
-
-class SegmentView(msgspec.Struct, frozen=True):
-    """One segment from a retriever's point of view."""
-
-    path: Path
-    base: int
-    """Library-wide number of the segment's row 0."""
-    count: int
-    dead: NDArray[np.bool_] | None = None
-    """Mask of shape (count,): rows superseded by a later segment or removed. None: all are live."""
-
-    def index(self, name: str) -> Path:
-        """Folder of the index `name` in this segment."""
-        return self.path / name
-
-
-class IndexBuilder(Protocol):
-    """Builds one kind of index for one segment. One per retriever.
-
-    `build` may be killed at any time and called again with the same arguments: it then resumes or
-    starts over. The caller marks the index as finished in the segment's record after `build` has
-    returned, so that an unfinished folder never looks finished.
-    """
-
-    name: str
-    """Folder name, also the retriever's name: "bm25", "dense"."""
-
-    def fingerprint(self) -> Mapping[str, Any]:
-        """JSON-ready facts that identify the index: format version, model, settings."""
-        ...
-
-    def build(
-        self,
-        works: Callable[[], Iterable[Work]],
-        count: int,
-        into: Path,
-        progress: Callable[[int], None],
-    ) -> None:
-        """Write the index of `count` works into the existing folder `into`, which may not be empty.
-
-        `works()` starts a fresh pass over the works in row order; `progress(n)` reports n more.
-        """
-        ...

@@ -19,13 +19,19 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from citewell.corpus.errors import library_error
+from citewell.model import Work
 from citewell.options.folders import data_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 FORMAT = 1
 """Version of this layout; a library with another version is refused."""
@@ -349,3 +355,50 @@ def starter_folder() -> Path:
     if folder is None:
         raise library_error("starter-missing", "The starter library is not installed.")
     return folder
+
+
+# The contract between a library and its indexes.
+
+
+class SegmentView(msgspec.Struct, frozen=True):
+    """One segment from a retriever's point of view."""
+
+    path: Path
+    base: int
+    """Library-wide number of the segment's row 0."""
+    count: int
+    dead: NDArray[np.bool_] | None = None
+    """Mask of shape (count,): rows superseded by a later segment or removed. None: all are live."""
+
+    def index(self, name: str) -> Path:
+        """Folder of the index `name` in this segment."""
+        return self.path / name
+
+
+class IndexBuilder(Protocol):
+    """Builds one kind of index for one segment. One per retriever.
+
+    `build` may be killed at any time and called again with the same arguments: it then resumes or
+    starts over. The caller marks the index as finished in the segment's record after `build` has
+    returned, so that an unfinished folder never looks finished.
+    """
+
+    name: str
+    """Folder name, also the retriever's name: "bm25", "dense"."""
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """JSON-ready facts that identify the index: format version, model, settings."""
+        ...
+
+    def build(
+        self,
+        works: Callable[[], Iterable[Work]],
+        count: int,
+        into: Path,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Write the index of `count` works into the existing folder `into`, which may not be empty.
+
+        `works()` starts a fresh pass over the works in row order; `progress(n)` reports n more.
+        """
+        ...

@@ -17,8 +17,8 @@ from citewell.corpus.catalogue import Catalogue, Record
 from citewell.corpus.citing import CitingPart
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.compact.catalogue import CompactCatalogue
-from citewell.corpus.errors import LibraryError, SegmentView, library_error
-from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
+from citewell.corpus.errors import LibraryError, library_error
+from citewell.corpus.layout import Manifest, SegmentView, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.identifiers import arxiv_id, arxiv_ids, dois_of, normalise_doi

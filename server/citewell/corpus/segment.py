@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from citewell.corpus.catalogue import Catalogue
 from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
-from citewell.corpus.errors import SegmentView, library_error
+from citewell.corpus.errors import library_error
 from citewell.corpus.layout import (
     CATALOGUE,
     CITATIONS,
     YEARS,
     SegmentRecord,
     SegmentUse,
+    SegmentView,
     dead_file,
     file_digest,
     quarantine_file,

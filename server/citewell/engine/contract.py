@@ -7,19 +7,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from citewell.corpus.card import LibraryCoverage
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.model.feedback import Feedback
-from citewell.model.llm import (
-    Budget,
-    Interpreted,
-    LibraryCoverage,
-    Picked,
-    SuggestedQueries,
-    Summary,
-    Supported,
-)
+from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Summary, Supported
 from citewell.model.query import CitingPaper, Direction
 
 Tier = Literal["fast", "full", "deep"]

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from citewell.corpus.card import LibraryCoverage
 from citewell.features.citing.completion import family_names
 from citewell.model import Work
-from citewell.model.llm import LibraryCoverage
 from citewell.model.venues import shown_venue
 from citewell.sources.registry import titles_of_work
 

@@ -151,34 +151,3 @@ class Overview(msgspec.Struct, frozen=True, omit_defaults=True):
     """The largest first."""
     summary: Summary | None = None
     """The language model's; None if no model is configured."""
-
-
-class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
-    """The works of one venue."""
-
-    venue: str
-    works: int
-    first: int
-    last: int
-    missing: tuple[int, ...] = ()
-    """Years between the first and the last with no works, or far fewer than in the years beside."""
-
-
-class LibraryCoverage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The coverage of one of the searched libraries."""
-
-    name: str
-    works: int
-    created: str = ""
-    """Date of the last change, as in 2026-11-28; empty for a library shipped with Citewell, which
-    has the age of its last works."""
-    first: int = 0
-    """Year of the first work; 0 if unknown."""
-    last: int = 0
-    """Year of the last work; 0 if unknown."""
-    years: dict[str, int] = {}
-    """Works of each year."""
-    venues: tuple[VenueCount, ...] = ()
-    """The largest venues of a library shipped with Citewell; empty for any other library."""
-    fields: dict[str, int] = {}
-    """Percentage of the references of public theses that a shipped library holds, by field."""

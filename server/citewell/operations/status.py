@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from citewell import __version__
+from citewell.corpus.card import LibraryCoverage
 from citewell.features.pipeline import Pipeline, pipeline, svg
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Budget, LibraryCoverage
+from citewell.model.llm import Budget
 from citewell.operations.operation import Nothing, Service, operation, public_problems
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS

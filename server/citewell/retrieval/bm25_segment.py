@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.compact.codec import decode_rows, load_table, row_starts, row_widths, starts_of
-from citewell.corpus.errors import SegmentView, unreadable_index
+from citewell.corpus.errors import unreadable_index
+from citewell.corpus.layout import SegmentView
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.bm25_build import (
     ABSTRACT,

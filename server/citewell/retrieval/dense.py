@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from citewell.corpus.arrays import Arrays, mapped_arrays
 from citewell.corpus.compact.codec import load_table
-from citewell.corpus.errors import SegmentView, unreadable_index
+from citewell.corpus.errors import unreadable_index
+from citewell.corpus.layout import SegmentView
 from citewell.corpus.library import Library
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel

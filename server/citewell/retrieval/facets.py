@@ -23,7 +23,8 @@ from citewell.corpus.arrays import distinct
 from citewell.corpus.columns import name_hash
 from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue, CompactColumns
 from citewell.corpus.compact.codec import load_table, starts_of
-from citewell.corpus.errors import SegmentView, unreadable_index
+from citewell.corpus.errors import unreadable_index
+from citewell.corpus.layout import SegmentView
 from citewell.corpus.library import Library
 from citewell.model import Author, Work
 from citewell.model.names import NameForm, forms_of, given_forms

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.citing import FullText, Passage
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.documents.context import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel

@@ -16,7 +16,7 @@ from citewell.options import Options
 from citewell.retrieval.encoders.registry import FURTHER, further_name
 
 if TYPE_CHECKING:
-    from citewell.corpus.errors import IndexBuilder
+    from citewell.corpus.layout import IndexBuilder
     from citewell.retrieval.contract import Retriever
     from citewell.retrieval.opening import Opening
 

@@ -12,7 +12,7 @@ import pytest
 
 from citewell.corpus import library
 from citewell.corpus.columns import ColumnsBuilder
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.corpus.library import Library, covered_rows
 from citewell.model import Author, Work
 from citewell.options import Options

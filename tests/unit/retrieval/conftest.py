@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.corpus.errors import IndexBuilder, SegmentView
+from citewell.corpus.layout import IndexBuilder, SegmentView
 from citewell.model import Author, Work
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.corpus.columns import title_key
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.model import Author, Query, Work
 from citewell.model.query import TypedQuery
 from citewell.retrieval.attributes import YEAR, Between

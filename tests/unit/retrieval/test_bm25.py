@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import Stemmer
 
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.model import CitewellError, CitingPaper, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.languages import STOPWORDS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.model import CitewellError, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.retrieval import scan

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author

@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.errors import SegmentView
-from citewell.corpus.layout import SegmentUse
+from citewell.corpus.layout import SegmentUse, SegmentView
 from citewell.corpus.library import Library
 from citewell.model import CitewellError, Problem
 from citewell.retrieval.backend.contract import (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.columns import title_keys
-from citewell.corpus.errors import SegmentView
+from citewell.corpus.layout import SegmentView
 from citewell.corpus.library import Library
 from citewell.corpus.priors import Priors
 from citewell.model import Work

@@ -50,12 +50,7 @@ class AclXmlImporter:
             day = files.retrieved(file)
             try:
                 for volume, paper, line in _papers(file, report):
-                    work = _work(volume, paper, day)
-                    if isinstance(work, str):
-                        report.bad_record(file, line, work)
-                        continue
-                    report.records += 1
-                    yield work
+                    yield from report.good(file, line, _work(volume, paper, day))
             except expat.ExpatError as error:
                 report.bad_record(file, error.lineno, f"The XML is broken: {error}.")
             except _RefusedError as error:

@@ -242,9 +242,6 @@ class BibtexImporter(FileImporter):
                 continue
             seen.add(entry.key)
             origin = Provenance(source=f"bibtex:{path}", source_id=entry.key, retrieved=day)
-            work = work_of(entry, f"{place}:{entry.key}", origin, by_key)
-            if isinstance(work, str):
-                report.bad_record(path, line, work)
-                continue
-            report.records += 1
-            yield work
+            yield from report.good(
+                path, line, work_of(entry, f"{place}:{entry.key}", origin, by_key)
+            )

@@ -82,6 +82,15 @@ class ImportReport:
                 )
             )
 
+    def good(self, path: Path, line: int | None, found: Work | str) -> Iterator[Work]:
+        """The work that a record holds, counted; none for the reason why it cannot be used, which
+        counts as a bad record."""
+        if isinstance(found, str):
+            self.bad_record(path, line, found)
+        else:
+            self.records += 1
+            yield found
+
     def bad_file(self, problem: Problem) -> None:
         """Count a whole file that cannot be used, in a folder of many."""
         self.bad += 1

@@ -85,11 +85,7 @@ class TableImporter(FileImporter):
             message = "The first line names no column for the title."
             raise library_error("source-unreadable", message, path)
         for line, work in works_of_table(text, place, f"table:{path}", day):
-            if isinstance(work, str):
-                report.bad_record(path, line, work)
-                continue
-            report.records += 1
-            yield work
+            yield from report.good(path, line, work)
 
 
 def works_of_table(

@@ -97,12 +97,7 @@ class _TaggedImporter(FileImporter):
         day = files.retrieved(path)
         place, source = self.origin(path)
         for line, values in _records(path, self.tags, report):
-            work = work_of(self.record(values), place, source, day)
-            if isinstance(work, str):
-                report.bad_record(path, line, work)
-                continue
-            report.records += 1
-            yield work
+            yield from report.good(path, line, work_of(self.record(values), place, source, day))
 
     def origin(self, path: Path) -> tuple[str, str]:
         """The distinguishing part of the file's ids, and the name of the source."""

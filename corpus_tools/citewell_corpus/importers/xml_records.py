@@ -151,11 +151,8 @@ class EndNoteXmlImporter(FileImporter):
         day, place = files.retrieved(path), f"endnote:{files.place(path)}"
         for number, element in xml_records(path, {"record"}, report):
             work = work_of(_endnote_record(element), place, f"endnote-xml:{path}", day)
-            if isinstance(work, str):
-                report.bad_record(path, None, f"Record {number}: {work}")
-                continue
-            report.records += 1
-            yield work
+            found = f"Record {number}: {work}" if isinstance(work, str) else work
+            yield from report.good(path, None, found)
 
 
 def _endnote_record(element: Element) -> ExportedRecord:
@@ -203,11 +200,8 @@ class PubMedXmlImporter(FileImporter):
             book = element.find("BookDocument")
             record = _pubmed_record(element) if book is None else _book_record_of(book)
             work = work_of(record, "pubmed", "pubmed", day) if record.id else "It has no PMID."
-            if isinstance(work, str):
-                report.bad_record(path, None, f"Record {number}: {work}")
-                continue
-            report.records += 1
-            yield work
+            found = f"Record {number}: {work}" if isinstance(work, str) else work
+            yield from report.good(path, None, found)
 
 
 def _pubmed_record(element: Element) -> ExportedRecord:
@@ -317,11 +311,8 @@ class DblpXmlImporter(FileImporter):
                 report.skip(element.tag)
                 continue
             work = work_of(_dblp_record(element), "dblp", "dblp", day)
-            if isinstance(work, str):
-                report.bad_record(path, None, f"Record {number}: {work}")
-                continue
-            report.records += 1
-            yield work
+            found = f"Record {number}: {work}" if isinstance(work, str) else work
+            yield from report.good(path, None, found)
 
 
 def _dblp_record(element: Element) -> ExportedRecord:

@@ -239,8 +239,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
     from msgspec.structs import replace
 
-    from citewell.corpus.card import SHARES, read_card
-    from citewell.corpus.layout import STARTER
+    from citewell.corpus.card import read_card
     from citewell.engine.which_library import library_below
     from citewell_corpus.status import library_status
 
@@ -250,8 +249,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     lower = library_below(replace(options, library=own))
     if lower is not None and str(lower) != found.path:
         found.below = read_card(lower)
-    if STARTER in [card.name for card in (found.card, found.below) if card is not None]:
-        found.fields = SHARES
+    for card in filter(None, (found.card, found.below)):
+        found.fields = found.fields or card.fields
     if as_json:
         write_json(found)
     else:

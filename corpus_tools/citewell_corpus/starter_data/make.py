@@ -87,6 +87,20 @@ _RECENT = 5
 """Years after its last works in which a venue may still meet."""
 
 
+SHARES = {
+    "computing": 64,
+    "mathematics and engineering": 14,
+    "physics and astronomy": 14,
+    "neuroscience and psychology": 12,
+    "earth and climate": 12,
+    "biology and medicine": 12,
+    "chemistry and materials": 10,
+    "economics and politics": 9,
+}
+"""Percentages of the references of public theses that the starter holds, by field, measured by
+`tests/bench/fields_bench.py`."""
+
+
 def make_card(library: Library, report: CompactReport) -> Card:
     """The card of an opened library."""
     years: Counter[int] = Counter()
@@ -109,6 +123,7 @@ def make_card(library: Library, report: CompactReport) -> Card:
         sources=dict(sources.most_common()),
         years={str(year): years[year] for year in sorted(years)},
         venues=tuple(_counted(name, venues[name], newest) for name in order[:_VENUES]),
+        fields=SHARES,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from citewell.corpus.layout import CARD, STARTER
+from citewell.corpus.layout import CARD
 from citewell.model import Problem
 
 if TYPE_CHECKING:
@@ -19,20 +19,6 @@ _LISTED = 8
 """Number of venues that a summary names."""
 _LARGEST = 30
 """Number of venues whose missing years are listed."""
-
-
-SHARES = {
-    "computing": 64,
-    "mathematics and engineering": 14,
-    "physics and astronomy": 14,
-    "neuroscience and psychology": 12,
-    "earth and climate": 12,
-    "biology and medicine": 12,
-    "chemistry and materials": 10,
-    "economics and politics": 9,
-}
-"""Percentages of the references of public theses that the starter holds, by field, measured by
-`tests/bench/fields_bench.py`."""
 
 
 class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +66,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     years: dict[str, int]
     venues: tuple[VenueCount, ...] = ()
     """The venues with most works."""
+    fields: dict[str, int] = {}
+    """Percentage of the references of public theses that it holds, by field."""
 
     @property
     def summary(self) -> str:
@@ -147,7 +135,7 @@ def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
                     last=card.last,
                     years=card.years,
                     venues=card.venues[:_LARGEST],
-                    fields=SHARES if card.name == STARTER else {},
+                    fields=card.fields,
                 )
             )
         one = one.below

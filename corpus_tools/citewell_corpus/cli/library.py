@@ -156,7 +156,7 @@ def add(
 )  # fmt: skip
 @click.option(
     "--encode", type=click.Choice(["all", "table"]),
-    help="Compute the vectors of works by the transformer, 30 ms each, or by the token table.",
+    help="Compute the vectors of works by the transformer, 60 ms each, or by the token table.",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
@@ -352,7 +352,7 @@ def _sources_named(path: Path, names: tuple[str, ...]) -> list[str]:
     return found
 
 
-SECONDS_TO_READ = 0.03
+SECONDS_TO_READ = 0.06
 """Time of the transformer for a work on one core."""
 OLD_DAYS = 60
 """Age of a fetch from which the status names the command that renews it."""
@@ -402,8 +402,8 @@ def _show_status(found: Any) -> None:
         rows["vectors"] = (
             "by the transformer"
             if found.indexes["dense"].get(READS_ALL)
-            else "by the token table; `citewell library build --encode all` computes better ones, "
-            f"in at most {minutes:,} minutes"
+            else "by the token table; `citewell library build --encode all` reads the works "
+            f"with the transformer, in about {minutes:,} minutes"
         )
     rows |= {
         f"index {name}": ", ".join(f"{key} {value}" for key, value in facts.items())

@@ -1,7 +1,7 @@
 """Trains the head: `python -m citewell_lab.training.head --data ../shared/data`.
 
 LambdaMART over the candidates' features (LightGBM; needed here only). It learns from citing papers
-that the encoder has not read (`split.role_of`): a head that learns from scores of an encoder that
+that the encoder has not read (`data.role_of`): a head that learns from scores of an encoder that
 saw the same citations trusts them too much and loses on new ones.
 """
 

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.arrays import distinct, is_among
 from citewell.model import CitewellError, Problem
 
 
@@ -89,7 +90,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
     """
     if len(parts) == 1:
         return parts[0]
-    key = np.unique(np.concatenate([part.key for part in parts]))
+    key = distinct(np.concatenate([part.key for part in parts]))
     numbers = [np.searchsorted(key, part.key) for part in parts]
     citations = np.full(len(key), -1.0, np.float16)
     for part, number in zip(parts, numbers, strict=True):
@@ -104,7 +105,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
         list_vectors[own[filled]] = part.list_vectors[filled]
     # A citing and a cited paper as one number: citing * width + cited.
     width = max(len(key), 1)
-    cited = np.unique(
+    cited = distinct(
         np.concatenate(
             [
                 np.repeat(own, np.diff(part.list_starts)) * width + number[part.list_cited]
@@ -118,7 +119,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
         for part, own, number in zip(parts, lists, numbers, strict=True)
     ]
     stays = [
-        ~np.isin(own, np.concatenate(passages[n + 1 :] or [np.zeros(0, np.int64)]))
+        ~is_among(own, np.concatenate(passages[n + 1 :] or [np.zeros(0, np.int64)]))
         for n, own in enumerate(passages)
     ]
     passage = np.concatenate([own[kept] for own, kept in zip(passages, stays, strict=True)])

@@ -344,9 +344,8 @@ def _names_group(given: Sequence[Author], known: Sequence[Author]) -> bool:
 def is_group(author: Author) -> bool:
     """True for the name of a group of authors: "LIGO Scientific Collaboration"."""
     words = author.display.lower().split()
-    return words[-1:] != [] and (
-        words[-1] in _GROUPS or (len(words) > 2 and words[-1] in _OF_PEOPLE)
-    )
+    last = words[-1] if words else ""
+    return last in _GROUPS or (len(words) > 2 and last in _OF_PEOPLE)
 
 
 def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:

@@ -115,7 +115,7 @@ class CitationEncoder:
         return _unit(out)
 
     def read_works(self, works: Sequence[Work]) -> NDArray[np.float32]:
-        """Encode works by the transformer, 30 ms of one core each. Shape (n, dim)."""
+        """Encode works by the transformer, 60 ms of one core each. Shape (n, dim)."""
         out = np.zeros((len(works), self.dim), np.float32)
         for row, work in enumerate(works):
             names = [author.display for author in work.authors]

@@ -15,13 +15,13 @@ test("the server's settings are those of the manifest without the extension's ow
 test("only what somebody set is told, the nearest place first", () => {
   const set: Record<string, Inspection> = {
     "citewell.library.name": { globalValue: "mine", workspaceFolderValue: "paper" },
-    "citewell.retrieval.rrfK": { globalValue: 0 },
+    "citewell.retrieval.idleMinutes": { globalValue: 0 },
     "citewell.hover.abstract": { workspaceValue: false },
     "citewell.bib.target": {},
   };
   assert.deepEqual(
     chosenSettings(serverSettings(manifest), (name) => set[name]),
-    { library: { name: "paper" }, retrieval: { rrfK: 0 }, hover: { abstract: false } },
+    { library: { name: "paper" }, retrieval: { idleMinutes: 0 }, hover: { abstract: false } },
   );
 });
 
